@@ -1,5 +1,6 @@
 //! `laggard serve`: ingests, stores, and answers until it is stopped.
 
+use crate::allocator::return_freed_memory;
 use crate::exit::{CommandError, Status};
 use crate::output::print;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
@@ -119,6 +120,7 @@ pub(crate) fn run(arguments: &Serve) -> Result<Status, CommandError> {
         print(&yaml)?;
         return Ok(Status::Done);
     }
+    return_freed_memory();
     serve(checked, std::env::var_os("NOTIFY_SOCKET").as_deref()).map_err(CommandError::unreadable)?;
     Ok(Status::Done)
 }

@@ -5,7 +5,7 @@ use crate::api::{self, Api, ApiState, AppState};
 use crate::events::{save_versions, watch_versions};
 use crate::listen::{Listener, Serving, Transport, accept};
 use crate::objectives::{self, Objectives};
-use crate::operations::{DataLock, Notice, SelfTracing, start_logs, trace};
+use crate::operations::{DataLock, Notice, ProcessMemory, SelfTracing, start_logs, trace};
 use crate::pages;
 use crate::receive::{self, Receivers};
 use crate::security::{Admission, login_routes, protect};
@@ -75,6 +75,7 @@ async fn run(settings: CheckedSettings, notice: &Notice) -> Result<(), ServeErro
     let connections = TaskTracker::new();
     alerts::start(&state.alerts);
     objectives::start(&state.objectives);
+    tokio::spawn(api::supervise(state.clone(), limits.run_time.duration()));
     tokio::spawn(watch_versions(state.tenants.clone(), stopping.clone()));
     tokio::spawn(transport.clone().follow(stopping.clone()));
     for Bound { socket, listener } in sockets {
@@ -101,7 +102,8 @@ pub(crate) async fn state(
     listeners: Vec<Arc<Listener>>,
     stopping: CancellationToken,
 ) -> Result<AppState, ServeError> {
-    let tenants = Arc::new(Tenants::open(&settings.raw).await.map_err(ServeError::new)?);
+    let memory = Arc::new(ProcessMemory::new(settings.raw.memory.map(|size| size.0)));
+    let tenants = Arc::new(Tenants::open(&settings.raw, &memory).await.map_err(ServeError::new)?);
     let queries = Arc::new(Semaphore::new(2 * available_threads().get()));
     let address = pages_address(settings, &listeners);
     let alerts = Alerts::new(settings, &address, tenants.clone(), queries.clone(), stopping.clone());
@@ -115,8 +117,9 @@ pub(crate) async fn state(
             stopping.clone(),
         ),
         admission: Arc::new(Admission::new(settings, tenants.clone())),
-        receivers: Arc::new(Receivers::new(&settings.raw.limits)),
+        receivers: Arc::new(Receivers::new(&settings.raw.limits, memory.clone())),
         alerts,
+        memory,
         api: Api::new(&settings.raw, queries),
         tenants,
         listeners,

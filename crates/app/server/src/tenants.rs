@@ -1,11 +1,12 @@
 //! Tenants: a store for each, opened at its first request.
 
 use crate::events::{ObservedVersions, TenantEvents, VersionWatch};
+use crate::operations::ProcessMemory;
 use crate::recordings::TenantRecordings;
 use crate::settings::{RecordingSettings, ServeSettings, TENANT_NAMES, is_tenant_name};
 use laggard_engine::Batch;
 use laggard_formats::{MessageReader, ReaderOptions, SelectedAttributes};
-use laggard_store::{AppendError, DurableFolder, Store, StoreError, StoreSettings};
+use laggard_store::{AppendError, DurableFolder, SharedMemory, Store, StoreError, StoreSettings};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
@@ -83,10 +84,13 @@ impl Tenants {
     ///
     /// # Errors
     /// When a store cannot be opened.
-    pub(crate) async fn open(settings: &ServeSettings) -> Result<Tenants, TenantError> {
+    pub(crate) async fn open(
+        settings: &ServeSettings,
+        memory: &ProcessMemory,
+    ) -> Result<Tenants, TenantError> {
         let tenants = Tenants {
             folder: settings.data.join("tenants"),
-            store: store_settings(settings),
+            store: store_settings(settings, memory),
             most: settings.tenants.most as usize,
             reader: ReaderOptions {
                 attributes: SelectedAttributes::parse(&settings.attributes),
@@ -180,13 +184,14 @@ async fn open_store(folder: &Path, settings: &StoreSettings) -> Result<Store, St
     Store::open(settings.clone(), Arc::new(objects), &log).await
 }
 
-fn store_settings(settings: &ServeSettings) -> StoreSettings {
+fn store_settings(settings: &ServeSettings, memory: &ProcessMemory) -> StoreSettings {
     let store = &settings.store;
     StoreSettings {
         slice: store.slice.nanos(),
         idle: store.idle.nanos(),
-        memory_bytes: store.memory.bytes(),
-        cache_bytes: store.cache.bytes(),
+        memory_bytes: memory.at_most_a_quarter(store.memory.bytes()),
+        cache_bytes: memory.at_most_a_quarter(store.cache.bytes()),
+        shared: SharedMemory::default(),
         upkeep: store.upkeep.nanos(),
         keep_for: store.keep_for.map(|length| length.nanos()),
         keep_bytes: store.keep_bytes.map(|size| size.0),

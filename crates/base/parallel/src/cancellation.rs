@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 thread_local! {
     static CURRENT: RefCell<Option<Cancellation>> = const { RefCell::new(None) };
@@ -12,30 +12,51 @@ thread_local! {
 /// The cancellation of some work. A handle: clones are the same.
 #[derive(Clone, Debug, Default)]
 pub struct Cancellation {
-    is_canceled: Arc<AtomicBool>,
+    /// 0 as long as it is not canceled, else one more than the index of the reason.
+    reason: Arc<AtomicU8>,
+}
+
+/// Why work was canceled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CancelReason {
+    /// Nobody waits for it any longer.
+    Unwanted,
+    /// The process would need more memory than it may.
+    Memory,
+    /// It took too long.
+    Time,
+}
+
+impl CancelReason {
+    const ALL: [CancelReason; 3] = [CancelReason::Unwanted, CancelReason::Memory, CancelReason::Time];
 }
 
 /// The work was canceled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Canceled;
+pub struct Canceled(pub CancelReason);
 
 impl std::fmt::Display for Canceled {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("canceled")
+        f.write_str(match self.0 {
+            CancelReason::Unwanted => "canceled",
+            CancelReason::Memory => "canceled: not enough memory",
+            CancelReason::Time => "canceled: it took too long",
+        })
     }
 }
 
 impl std::error::Error for Canceled {}
 
 impl Cancellation {
-    /// Cancels the work: it ends at its next check.
-    pub fn cancel(&self) {
-        self.is_canceled.store(true, Ordering::Relaxed);
+    /// Cancels the work: it ends at its next check. The first reason counts.
+    pub fn cancel(&self, reason: CancelReason) {
+        let _ = self.reason.compare_exchange(0, reason as u8 + 1, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// Whether it is canceled.
-    pub fn is_canceled(&self) -> bool {
-        self.is_canceled.load(Ordering::Relaxed)
+    /// Why it is canceled; `None` if it is not.
+    pub fn reason(&self) -> Option<CancelReason> {
+        let reason = self.reason.load(Ordering::Relaxed);
+        CancelReason::ALL.get(usize::from(reason).checked_sub(1)?).copied()
     }
 
     /// Does work that can be canceled. What it changed elsewhere before it was canceled remains.
@@ -87,8 +108,8 @@ pub(crate) fn on_behalf_of<R>(cancellation: Option<&Cancellation>, work: impl Fn
 /// Unwinds this thread if its work is canceled. To be called in loops that may take longer than a tenth of a second; costs some
 /// nanoseconds. Destructors run as in a panic, but nothing is printed.
 pub fn check_canceled() {
-    if CURRENT.with(|current| current.borrow().as_ref().is_some_and(Cancellation::is_canceled)) {
-        resume_unwind(Box::new(Canceled));
+    if let Some(reason) = CURRENT.with(|current| current.borrow().as_ref().and_then(Cancellation::reason)) {
+        resume_unwind(Box::new(Canceled(reason)));
     }
 }
 
@@ -105,11 +126,12 @@ mod tests {
                 check_canceled();
                 done += 1;
                 if done == 3 {
-                    cancellation.cancel();
+                    cancellation.cancel(CancelReason::Memory);
+                    cancellation.cancel(CancelReason::Unwanted);
                 }
             }
         });
-        assert_eq!((result, done), (Err::<(), Canceled>(Canceled), 3));
+        assert_eq!((result, done), (Err::<(), Canceled>(Canceled(CancelReason::Memory)), 3));
         check_canceled(); // The thread itself is not canceled.
         assert_eq!(Cancellation::default().run(|| 7), Ok(7));
     }
@@ -118,13 +140,13 @@ mod tests {
     fn inner_work_has_its_own_cancellation_and_the_outer_one_is_restored() {
         let (outer, inner) = (Cancellation::default(), Cancellation::default());
         let result = outer.run(|| {
-            inner.cancel();
-            assert_eq!(inner.run(check_canceled), Err(Canceled));
+            inner.cancel(CancelReason::Time);
+            assert_eq!(inner.run(check_canceled), Err(Canceled(CancelReason::Time)));
             check_canceled();
-            outer.cancel();
+            outer.cancel(CancelReason::Unwanted);
             check_canceled();
         });
-        assert_eq!(result, Err(Canceled));
+        assert_eq!(result, Err(Canceled(CancelReason::Unwanted)));
     }
 
     #[test]

@@ -7,5 +7,5 @@
 mod cancellation;
 mod map;
 
-pub use cancellation::{Canceled, Cancellation, check_canceled};
+pub use cancellation::{CancelReason, Canceled, Cancellation, check_canceled};
 pub use map::{parallel_map, parallel_map_owned};

@@ -78,7 +78,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Canceled, Cancellation};
+    use crate::{CancelReason, Canceled, Cancellation};
 
     fn numbers_of_threads() -> impl Iterator<Item = NonZeroUsize> {
         [1, 2, 7].into_iter().filter_map(NonZeroUsize::new)
@@ -103,11 +103,11 @@ mod tests {
             let done = AtomicUsize::new(0);
             let result = cancellation.run(|| {
                 parallel_map(&items, threads, |_| {
-                    cancellation.cancel();
+                    cancellation.cancel(CancelReason::Unwanted);
                     done.fetch_add(1, Ordering::Relaxed);
                 })
             });
-            assert_eq!(result, Err(Canceled));
+            assert_eq!(result, Err(Canceled(CancelReason::Unwanted)));
             assert!(done.load(Ordering::Relaxed) <= threads.get());
         }
     }
@@ -120,13 +120,13 @@ mod tests {
         let result = cancellation.run(|| {
             parallel_map(&items, two, |_| {
                 parallel_map(&items, two, |_| {
-                    cancellation.cancel();
+                    cancellation.cancel(CancelReason::Unwanted);
                     check_canceled();
                     panic!("it goes on");
                 })
             })
         });
-        assert_eq!(result, Err(Canceled));
+        assert_eq!(result, Err(Canceled(CancelReason::Unwanted)));
     }
 
     #[test]

@@ -1,17 +1,58 @@
 //! The memory budget for open data.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// A limit on bytes of memory, and the bytes in use.
+/// What the stores of one process use together: they share their limits. A handle: clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct SharedMemory {
+    inner: Arc<SharedUse>,
+}
+
+#[derive(Debug, Default)]
+struct SharedUse {
+    /// Bytes of open data.
+    open: AtomicUsize,
+    freed: Notify,
+    /// Stores that are open.
+    stores: AtomicUsize,
+}
+
+impl SharedMemory {
+    /// Counts a store as open, until the guard is dropped.
+    pub(crate) fn open_store(&self) -> OpenStore {
+        self.inner.stores.fetch_add(1, Ordering::Relaxed);
+        OpenStore { memory: self.clone() }
+    }
+
+    /// The part of each open store of something that they share.
+    pub(crate) fn part_of(&self, bytes: usize) -> usize {
+        bytes / self.inner.stores.load(Ordering::Relaxed).max(1)
+    }
+}
+
+/// An open store among those that share memory.
+#[derive(Debug)]
+pub(crate) struct OpenStore {
+    memory: SharedMemory,
+}
+
+impl Drop for OpenStore {
+    fn drop(&mut self) {
+        self.memory.inner.stores.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A limit on bytes of memory of all stores together, and the bytes that one of them uses.
 #[derive(Debug)]
 pub(crate) struct Budget {
     max: usize,
     used: AtomicUsize,
     /// Bytes of batches that wait for memory: they are in memory, too.
     waiting: AtomicUsize,
-    freed: Notify,
+    all: SharedMemory,
 }
 
 /// The limit was still exceeded when the wait ended.
@@ -19,9 +60,9 @@ pub(crate) struct Budget {
 pub(crate) struct BudgetError;
 
 impl Budget {
-    pub(crate) fn new(max: usize) -> Budget {
+    pub(crate) fn new(max: usize, all: SharedMemory) -> Budget {
         let (used, waiting) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Budget { max, used, waiting, freed: Notify::new() }
+        Budget { max, used, waiting, all }
     }
 
     /// Reserves bytes; waits up to `patience` for them, unless too many bytes are waiting already.
@@ -36,7 +77,7 @@ impl Budget {
         }
         let wait = async {
             loop {
-                let freed = self.freed.notified();
+                let freed = self.all.inner.freed.notified();
                 tokio::pin!(freed);
                 // Registers first, so that bytes released in between are not missed.
                 freed.as_mut().enable();
@@ -51,19 +92,26 @@ impl Budget {
 
     fn try_acquire(&self, bytes: usize) -> bool {
         let more = |used: usize| used.checked_add(bytes).filter(|&used| used <= self.max);
-        self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+        let acquired = self.all.inner.open.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok();
+        if acquired {
+            self.used.fetch_add(bytes, Ordering::Relaxed);
+        }
+        acquired
     }
 
     /// Reserves bytes regardless of the limit.
     pub(crate) fn force(&self, bytes: usize) {
+        self.all.inner.open.fetch_add(bytes, Ordering::Relaxed);
         self.used.fetch_add(bytes, Ordering::Relaxed);
     }
 
     pub(crate) fn release(&self, bytes: usize) {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
-        self.freed.notify_waiters();
+        self.all.inner.open.fetch_sub(bytes, Ordering::Relaxed);
+        self.all.inner.freed.notify_waiters();
     }
 
+    /// Bytes that this store uses.
     pub(crate) fn used(&self) -> usize {
         self.used.load(Ordering::Relaxed)
     }
@@ -74,7 +122,13 @@ impl Budget {
 
     /// Whether data should go to segments before they are idle.
     pub(crate) fn is_tight(&self) -> bool {
-        self.used() > self.max / 4 * 3
+        self.all.inner.open.load(Ordering::Relaxed) > self.max / 4 * 3
+    }
+}
+
+impl Drop for Budget {
+    fn drop(&mut self) {
+        self.release(self.used());
     }
 }
 
@@ -96,7 +150,7 @@ mod tests {
 
     #[tokio::test]
     async fn waits_for_memory_then_gives_up() {
-        let budget = std::sync::Arc::new(Budget::new(100));
+        let budget = Arc::new(Budget::new(100, SharedMemory::default()));
         assert_eq!(budget.acquire(90, Duration::ZERO).await, Ok(()));
         assert!(budget.is_tight());
         assert_eq!(budget.acquire(20, Duration::from_millis(5)).await, Err(BudgetError));
@@ -107,5 +161,19 @@ mod tests {
         budget.release(50);
         assert_eq!(waiter.await.unwrap(), Ok(()));
         assert_eq!((budget.used(), budget.waiting.load(Ordering::Relaxed)), (60, 0));
+    }
+    #[tokio::test]
+    async fn stores_share_their_limit_and_return_what_they_used() {
+        let all = SharedMemory::default();
+        let (first, second) = (Budget::new(100, all.clone()), Budget::new(100, all.clone()));
+        assert_eq!(first.acquire(80, Duration::ZERO).await, Ok(()));
+        assert_eq!(second.acquire(30, Duration::ZERO).await, Err(BudgetError));
+        assert!(second.is_tight() && second.used() == 0);
+        drop(first);
+        assert_eq!(second.acquire(30, Duration::ZERO).await, Ok(()));
+        let stores = [all.open_store(), all.open_store()];
+        assert_eq!(all.part_of(100), 50);
+        drop(stores);
+        assert_eq!(all.part_of(100), 100);
     }
 }

@@ -30,6 +30,7 @@ mod state;
 mod store;
 mod view;
 
+pub use budget::SharedMemory;
 pub use clock::{Clock, SystemClock};
 pub use error::{AppendError, StoreError};
 pub use flush_batch::{ClosePoint, FlushBatch, LogPosition};

@@ -1,5 +1,6 @@
 //! Settings of a store: retention, memory, and intervals.
 
+use crate::budget::SharedMemory;
 use laggard_model::Nanos;
 
 /// Settings of a [`Store`](crate::Store).
@@ -13,6 +14,8 @@ pub struct StoreSettings {
     pub memory_bytes: usize,
     /// Maximum bytes of decoded slices cached in memory.
     pub cache_bytes: usize,
+    /// What is used of both: stores that are opened with clones of these settings share them.
+    pub shared: SharedMemory,
     /// How often compaction runs; retention runs with every sixth compaction.
     pub upkeep: Nanos,
     /// Data older than this are deleted; `None` for no limit.
@@ -28,6 +31,7 @@ impl Default for StoreSettings {
             idle: Nanos::from_secs(10),
             memory_bytes: 512 << 20,
             cache_bytes: 512 << 20,
+            shared: SharedMemory::default(),
             upkeep: Nanos::from_secs(10),
             keep_for: Some(Nanos::from_secs(7 * 24 * 3600)),
             keep_bytes: None,

@@ -29,8 +29,11 @@ pub struct Report {
     pub window: Option<Window>,
     /// The input and its losses.
     pub input: Input,
-    /// Request categories, the most requests first.
+    /// Request categories, the most requests first: at most 2,000, and those that were tested.
     pub categories: Vec<Category>,
+    /// Number of further categories, if not all are listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub categories_omitted: Option<u64>,
     /// Operations that make requests slow, the most suspicious first.
     pub suspects: Vec<Suspect>,
     /// The class of cause that the evidence supports, with the verdict `suspects`.

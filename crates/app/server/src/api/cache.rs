@@ -68,6 +68,11 @@ impl RequestCache {
         }
     }
 
+    /// Drops all windows.
+    pub(crate) fn clear(&self) {
+        self.windows().clear();
+    }
+
     /// Drops unused windows; returns whether any is left.
     pub(crate) fn expire(&self) -> bool {
         let mut windows = self.windows();

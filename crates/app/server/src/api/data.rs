@@ -3,9 +3,10 @@
 use super::cache::RequestCache;
 use super::client_id::ClientId;
 use super::problem::{ApiError, ProblemKind};
+use super::running::Stop;
 use crate::api::state::AppState;
 use laggard_engine::{RequestSlice, Requests};
-use laggard_parallel::{Canceled, Cancellation};
+use laggard_parallel::CancelReason;
 use laggard_params::Window;
 use laggard_store::Store;
 pub(crate) use laggard_system::available_threads as threads;
@@ -37,14 +38,16 @@ where
     let busy = |_| ApiError::new(ProblemKind::Busy, "too many queries are waiting");
     let turn = state.api.queries.acquire(ClientId::current());
     let permit = tokio::time::timeout(QUEUE_MAX, turn).await.map_err(busy)?;
-    let slices = slices(store, window).await?;
+    let stop = Stop::default();
+    let _listed = state.api.running.begin(&stop);
+    let slices = stop.wait_for(slices(store, window, state.memory.calls_max())).await?;
     let cache = state.api.cache.clone();
-    cancelable(move || {
+    cancelable(stop.clone(), move || {
         let answered = answer(&merge_slices(&cache, slices));
         drop(permit);
         answered
     })
-    .await?
+    .await
 }
 
 /// The requests of slices, with common names.
@@ -57,37 +60,43 @@ pub(crate) fn merge_slices(cache: &RequestCache, slices: Vec<Arc<RequestSlice>>)
     requests
 }
 
-/// The slices of a window.
-pub(crate) async fn slices(store: &Store, window: Window) -> Result<Vec<Arc<RequestSlice>>, ApiError> {
+/// The slices of a window, if they fit in memory.
+pub(crate) async fn slices(
+    store: &Store,
+    window: Window,
+    calls_max: u64,
+) -> Result<Vec<Arc<RequestSlice>>, ApiError> {
     let view = store.view();
     // Checked before anything is read, since reading needs the memory that is limited.
     let spans = view.spans_within(window.since, window.until);
-    if spans > SPANS_MAX {
+    let (spans_max, by) =
+        if calls_max < SPANS_MAX { (calls_max, " within the limit of `memory`") } else { (SPANS_MAX, "") };
+    if spans > spans_max {
         return Err(ApiError::new(
             ProblemKind::TooMuchData,
             format_args!(
-                "the window is stored in slices of {spans} spans, and at most {SPANS_MAX} are read; choose a shorter one"
+                "the window is stored in slices of {spans} spans, and at most {spans_max} are read{by}; choose a shorter one"
             ),
         ));
     }
     Ok(view.requests(window.since, window.until).await?)
 }
 
-/// Runs blocking work on another thread until its client goes away.
+/// Runs blocking work on another thread until it is stopped, or its client goes away.
 pub(crate) async fn cancelable<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
+    stop: Stop,
+    work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
 ) -> Result<T, ApiError> {
-    let cancellation = Cancellation::default();
-    let _canceled_when_dropped = CancelOnDrop(cancellation.clone());
-    blocking(move || cancellation.run(work)).await?.map_err(|Canceled| ApiError::canceled())
+    let _canceled_when_dropped = CancelOnDrop(stop.clone());
+    blocking(move || stop.run(work)).await?
 }
 
 /// Cancels work that nobody waits for: when it has ended, that changes nothing.
-struct CancelOnDrop(Cancellation);
+struct CancelOnDrop(Stop);
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
-        self.0.cancel();
+        self.0.cancel(CancelReason::Unwanted);
     }
 }
 

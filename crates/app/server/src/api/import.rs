@@ -4,6 +4,7 @@ use super::data::cancelable;
 use super::jobs::Progress;
 use super::parameters::{Query, now};
 use super::problem::{ApiError, ProblemDocument, ProblemKind};
+use super::running::Stop;
 use super::sampled::read_files;
 use super::trace::{LossRow, loss_rows};
 use super::uploads::{Part, Uploads};
@@ -83,12 +84,14 @@ pub(crate) async fn import(
     let busy = |_| ApiError::new(ProblemKind::Busy, "too many imports are running");
     let permit = state.api.imports.clone().try_acquire_owned().map_err(busy)?;
     let handle = Handle::current();
-    cancelable(move || {
+    let stop = Stop::default();
+    let _listed = state.api.running.begin(&stop);
+    cancelable(stop.clone(), move || {
         let imported = import_files(&uploads, &reading, tenant, handle);
         drop(permit);
         imported.map(Json)
     })
-    .await?
+    .await
 }
 
 fn import_files(

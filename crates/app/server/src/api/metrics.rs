@@ -52,7 +52,7 @@ fn text(state: &AppState, visible: &VisibleTenants, format: ExpositionFormat) ->
     if visible.are_all() {
         received(&mut out, state);
         connections(&mut out, state);
-        process(&mut out);
+        process(&mut out, state);
         jobs(&mut out, state);
     }
     let mut tenants = state.tenants.all();
@@ -99,13 +99,16 @@ fn received(out: &mut Exposition, state: &AppState) {
 
 fn connections(out: &mut Exposition, state: &AppState) {
     let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
-    let all: [Figure<OfListener>; 4] = [
+    let all: [Figure<OfListener>; 5] = [
         ("laggard_connections_accepted", "Connections accepted", |figures| &figures.accepted),
         ("laggard_connections_refused", "Connections refused: too many from one address", |figures| {
             &figures.refused
         }),
         ("laggard_connections_timed_out", "Connections closed because the client was too slow", |figures| {
             &figures.timed_out
+        }),
+        ("laggard_connections_displaced", "Idle connections closed to make room for others", |figures| {
+            &figures.displaced
         }),
         ("laggard_handshakes_failed", "Failed TLS handshakes", |figures| &figures.handshakes_failed),
     ];
@@ -126,7 +129,7 @@ fn connections(out: &mut Exposition, state: &AppState) {
 }
 
 /// Named as every Prometheus client names them.
-fn process(out: &mut Exposition) {
+fn process(out: &mut Exposition, state: &AppState) {
     let figures = ProcessFigures::read();
     let all = [
         ("process_resident_memory_bytes", "Memory in use", figures.resident_bytes),
@@ -137,6 +140,16 @@ fn process(out: &mut Exposition) {
         let Some(value) = value else { continue };
         out.family(name, Kind::Gauge, help);
         out.sample(name, &[], value);
+    }
+    out.family("laggard_memory_limit_bytes", Kind::Gauge, "Most memory that the process may have");
+    out.sample("laggard_memory_limit_bytes", &[], state.memory.limit() as f64);
+    out.family(
+        "laggard_work_ended",
+        Kind::Counter,
+        "Questions and imports that were ended: too much memory or time",
+    );
+    for (reason, count) in state.api.running.ended() {
+        out.sample("laggard_work_ended_total", &[("reason", reason)], count as f64);
     }
     let Some(seconds) = figures.cpu_seconds else { return };
     out.family("process_cpu_seconds", Kind::Counter, "Processor time since the start");

@@ -28,11 +28,13 @@ mod parameters;
 mod problem;
 mod queries;
 mod recordings;
+mod running;
 mod sampled;
 mod search;
 mod services;
 mod state;
 mod status;
+mod supervise;
 #[cfg(test)]
 mod tests;
 mod trace;
@@ -41,6 +43,7 @@ mod uploads;
 
 pub use openapi::document as openapi;
 pub(crate) use state::{Api, ApiState, AppState};
+pub(crate) use supervise::supervise;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};

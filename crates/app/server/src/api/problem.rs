@@ -116,10 +116,6 @@ impl ApiError {
         ApiError::new(ProblemKind::NotFound, detail)
     }
 
-    pub(crate) fn canceled() -> ApiError {
-        ApiError::new(ProblemKind::Canceled, "the question was canceled")
-    }
-
     #[cfg(test)]
     pub(crate) fn kind(&self) -> ProblemKind {
         self.kind

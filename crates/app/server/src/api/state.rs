@@ -3,10 +3,12 @@
 use super::cache::{RequestCache, keep_expiring};
 use super::client_id::SharedPermits;
 use super::jobs::{JobLimits, Jobs};
+use super::running::RunningWork;
 use super::uploads::UploadFolder;
 use crate::alerts::Alerts;
 use crate::listen::Listener;
 use crate::objectives::Objectives;
+use crate::operations::ProcessMemory;
 use crate::receive::Receivers;
 use crate::security::Admission;
 use crate::settings::ServeSettings;
@@ -21,6 +23,7 @@ pub(crate) struct ApiState {
     pub(crate) tenants: Arc<Tenants>,
     pub(crate) admission: Arc<Admission>,
     pub(crate) receivers: Arc<Receivers>,
+    pub(crate) memory: Arc<ProcessMemory>,
     pub(crate) alerts: Arc<Alerts>,
     pub(crate) objectives: Arc<Objectives>,
     pub(crate) listeners: Vec<Arc<Listener>>,
@@ -36,6 +39,8 @@ pub(crate) type AppState = Arc<ApiState>;
 /// State of the API between requests.
 pub(crate) struct Api {
     pub(crate) jobs: Jobs,
+    /// Long jobs, queries of pages, and imports.
+    pub(crate) running: Arc<RunningWork>,
     /// Limits the queries that run at a time.
     pub(crate) queries: SharedPermits,
     /// Limits the imports that run at a time.
@@ -53,8 +58,10 @@ impl Api {
     pub(crate) fn new(settings: &ServeSettings, queries: Arc<Semaphore>) -> Api {
         let cache = Arc::new(RequestCache::default());
         tokio::spawn(keep_expiring(cache.clone()));
+        let running = Arc::<RunningWork>::default();
         Api {
-            jobs: Jobs::new(JobLimits::default()),
+            jobs: Jobs::new(JobLimits::default(), running.clone()),
+            running,
             queries: SharedPermits::new(queries),
             imports: Arc::new(Semaphore::new(IMPORTS_AT_ONCE)),
             uploads: UploadFolder::new(&settings.data, settings.limits.upload.0),

@@ -107,8 +107,8 @@ pub(crate) async fn status(
         version: env!("CARGO_PKG_VERSION"),
         now_ns: now().unix_ns(),
         started_ns: state.started.unix_ns(),
-        ready: is_ready(&store),
-        problems: store.problems.iter().map(row).collect(),
+        ready: is_ready(&store) && memory_problem(&state).is_none(),
+        problems: store.problems.iter().map(row).chain(memory_problem(&state)).collect(),
         spans_received: store.spans_appended,
         spans_stored: store.spans_stored,
         spans_expired: store.spans_expired,
@@ -135,6 +135,18 @@ pub(crate) fn row(problem: &StoreIssue) -> ProblemRow {
         since_ns: problem.since.unix_ns(),
         blocks: problem.blocks,
     }
+}
+
+/// That the process is full, if it is.
+pub(crate) fn memory_problem(state: &AppState) -> Option<ProblemRow> {
+    let since = state.memory.full_since()?;
+    Some(ProblemRow {
+        name: "memory_full",
+        text: "the process has nearly reached its limit of memory (`memory`); telemetry is rejected with a time to retry after"
+            .to_owned(),
+        since_ns: since.unix_ns(),
+        blocks: true,
+    })
 }
 
 /// Figures of all receivers.

@@ -24,6 +24,8 @@ pub(super) enum Ending {
     Closed,
     /// The client was too slow.
     TooSlow,
+    /// It was idle and made room for others.
+    Displaced,
 }
 
 /// Headers of one request, in bytes.
@@ -35,15 +37,21 @@ const STREAM_WINDOW_BYTES: u32 = 1 << 20;
 const CONNECTION_WINDOW_BYTES: u32 = 4 << 20;
 /// How often a connection is checked.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// Longest time until a connection that makes room is closed.
+const DISPLACED_MAX: Duration = Duration::from_millis(100);
 /// Longest time for a graceful close.
 const CLOSE_MAX: Duration = Duration::from_secs(5);
 
 /// Serves a stream until it ends, stalls, or the server stops.
-pub(super) async fn serve_connection<S>(stream: S, peer: SocketAddr, serving: &Serving) -> Ending
+pub(super) async fn serve_connection<S>(
+    stream: S,
+    peer: SocketAddr,
+    progress: &Arc<Progress>,
+    serving: &Serving,
+) -> Ending
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let progress = Progress::new();
     let service = service_fn({
         let progress = progress.clone();
         move |request| answer(request, peer, serving.clone(), progress.clone())
@@ -55,7 +63,8 @@ where
         _ = connection.as_mut() => return Ending::Closed,
         // Requests in flight continue; the stopping server limits for how long.
         () = serving.stopping.cancelled() => None,
-        stalled = watch(&progress, serving) => Some(stalled),
+        stalled = watch(progress, serving) => Some(stalled),
+        () = progress.displaced() => Some(Stalled::Displaced),
     };
     connection.as_mut().graceful_shutdown();
     match ending {
@@ -63,6 +72,11 @@ where
         Some(Stalled::Idle) => {
             let _ = tokio::time::timeout(CLOSE_MAX, connection).await;
             Ending::Closed
+        }
+        // A request that arrived meanwhile is answered.
+        Some(Stalled::Displaced) => {
+            let _ = tokio::time::timeout(DISPLACED_MAX, connection).await;
+            Ending::Displaced
         }
         None => {
             let _ = connection.await;

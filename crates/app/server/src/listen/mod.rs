@@ -16,7 +16,7 @@ pub(crate) use tls::Transport;
 use crate::settings::{LimitSettings, ListenerKind};
 use axum::Router;
 use connection::{Ending, serve_connection};
-use peers::Peers;
+use peers::{Connection, Peers};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -43,6 +43,8 @@ pub(crate) struct ListenerFigures {
     pub(crate) refused: AtomicU64,
     /// Closed because the client was too slow.
     pub(crate) timed_out: AtomicU64,
+    /// Idle ones closed to make room for others.
+    pub(crate) displaced: AtomicU64,
     /// Closed because TLS could not be agreed on.
     pub(crate) handshakes_failed: AtomicU64,
 }
@@ -66,6 +68,9 @@ pub(crate) async fn accept(socket: TcpListener, serving: Serving, connections: T
     let peers = Peers::new(serving.limits.connections_per_peer);
     loop {
         let next = async {
+            if connection_slots.available_permits() == 0 {
+                peers.make_room();
+            }
             let permit =
                 connection_slots.clone().acquire_owned().await.expect("the semaphore is never closed");
             (permit, socket.accept().await)
@@ -90,7 +95,7 @@ pub(crate) async fn accept(socket: TcpListener, serving: Serving, connections: T
         figures.accepted.fetch_add(1, Ordering::Relaxed);
         let serving = serving.clone();
         connections.spawn(async move {
-            serve_stream(stream, peer, &serving).await;
+            serve_stream(stream, peer, &connection, &serving).await;
             serving.listener.figures.closed.fetch_add(1, Ordering::Relaxed);
             drop((permit, connection));
         });
@@ -98,27 +103,39 @@ pub(crate) async fn accept(socket: TcpListener, serving: Serving, connections: T
 }
 
 /// One connection, from the first byte to the last.
-async fn serve_stream(stream: TcpStream, peer: SocketAddr, serving: &Serving) {
+async fn serve_stream(stream: TcpStream, peer: SocketAddr, connection: &Connection, serving: &Serving) {
     // Responses are sent at once, without waiting for more data; if that cannot be set, it costs milliseconds.
     let _ = stream.set_nodelay(true);
     let figures = &serving.listener.figures;
     let ending = match serving.transport.acceptor() {
-        None => serve_connection(stream, peer, serving).await,
+        None => serve_connection(stream, peer, &connection.progress, serving).await,
         Some(acceptor) => {
             let handshake = acceptor.accept(stream);
-            match tokio::time::timeout(serving.limits.header_timeout.duration(), handshake).await {
-                Ok(Ok(stream)) => serve_connection(stream, peer, serving).await,
-                Ok(Err(error)) => {
+            let handshake = tokio::time::timeout(serving.limits.header_timeout.duration(), handshake);
+            let agreed = tokio::select! {
+                agreed = handshake => Some(agreed),
+                () = connection.progress.displaced() => None,
+            };
+            match agreed {
+                Some(Ok(Ok(stream))) => serve_connection(stream, peer, &connection.progress, serving).await,
+                Some(Ok(Err(error))) => {
                     tracing::debug!(%peer, %error, "TLS could not be agreed on");
                     figures.handshakes_failed.fetch_add(1, Ordering::Relaxed);
                     return;
                 }
-                Err(_) => Ending::TooSlow,
+                Some(Err(_)) => Ending::TooSlow,
+                None => Ending::Displaced,
             }
         }
     };
-    if ending == Ending::TooSlow {
-        tracing::debug!(%peer, listener = serving.listener.kind.name(), "a client was too slow");
-        figures.timed_out.fetch_add(1, Ordering::Relaxed);
+    match ending {
+        Ending::Closed => {}
+        Ending::TooSlow => {
+            tracing::debug!(%peer, listener = serving.listener.kind.name(), "a client was too slow");
+            figures.timed_out.fetch_add(1, Ordering::Relaxed);
+        }
+        Ending::Displaced => {
+            figures.displaced.fetch_add(1, Ordering::Relaxed);
+        }
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
 
 /// Requests and responses of one connection.
 pub(super) struct Progress {
@@ -13,6 +14,8 @@ pub(super) struct Progress {
     /// When the latest of them ended, in ms since `opened`.
     ended_ms: AtomicU64,
     responses: Mutex<Vec<Weak<ResponseProgress>>>,
+    /// Canceled when the connection has to make room for another one.
+    displaced: CancellationToken,
 }
 
 /// A request in flight; dropping it ends it.
@@ -35,6 +38,8 @@ pub(super) enum Stalled {
     Idle,
     /// The client does not receive its response.
     NotReceived,
+    /// It is idle, and others need its place.
+    Displaced,
 }
 
 /// The times after which a connection is stalled.
@@ -52,7 +57,29 @@ impl Progress {
             ended: AtomicU64::new(0),
             ended_ms: AtomicU64::new(0),
             responses: Mutex::default(),
+            displaced: CancellationToken::new(),
         })
+    }
+
+    /// Since when no request is in flight; `None` while there is one, and of a connection
+    /// that has to close already.
+    pub(super) fn idle_since(&self) -> Option<Instant> {
+        let is_busy = self.begun.load(Ordering::Acquire) != self.ended.load(Ordering::Acquire);
+        let idle_since = self.opened + Duration::from_millis(self.ended_ms.load(Ordering::Acquire));
+        (!is_busy && !self.is_displaced()).then_some(idle_since)
+    }
+
+    pub(super) fn displace(&self) {
+        self.displaced.cancel();
+    }
+
+    pub(super) fn is_displaced(&self) -> bool {
+        self.displaced.is_cancelled()
+    }
+
+    /// Returns once the connection has to make room.
+    pub(super) async fn displaced(&self) {
+        self.displaced.cancelled().await;
     }
 
     pub(super) fn begin(self: &Arc<Progress>) -> InFlight {

@@ -4,6 +4,7 @@ mod data_lock;
 mod health;
 mod load;
 mod logs;
+mod memory;
 mod notice;
 mod process;
 #[cfg(test)]
@@ -15,6 +16,7 @@ pub(crate) use data_lock::DataLock;
 pub use health::check_health;
 pub use load::{SettingSources, SettingText, environment_name, load};
 pub(crate) use logs::start_logs;
+pub(crate) use memory::ProcessMemory;
 pub(crate) use notice::Notice;
 pub(crate) use process::ProcessFigures;
 pub(crate) use self_tracing::{SelfTracing, trace};

@@ -19,9 +19,8 @@ const TICKS_PER_SECOND: f64 = 100.0;
 impl ProcessFigures {
     /// Reads them.
     pub(crate) fn read() -> ProcessFigures {
-        let text = |name: &str| std::fs::read_to_string(format!("/proc/self/{name}")).unwrap_or_default();
         ProcessFigures {
-            resident_bytes: resident_bytes(&text("status")),
+            resident_bytes: resident_bytes(),
             cpu_seconds: cpu_seconds(&text("stat")),
             open_files: std::fs::read_dir("/proc/self/fd").ok().map(|files| files.count() as f64),
             open_files_max: open_files_max(&text("limits")),
@@ -29,7 +28,16 @@ impl ProcessFigures {
     }
 }
 
-fn resident_bytes(status: &str) -> Option<f64> {
+fn text(name: &str) -> String {
+    std::fs::read_to_string(format!("/proc/self/{name}")).unwrap_or_default()
+}
+
+/// Memory of this process that is in use and not swapped out.
+pub(super) fn resident_bytes() -> Option<f64> {
+    resident_bytes_in(&text("status"))
+}
+
+fn resident_bytes_in(status: &str) -> Option<f64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     let kibibytes: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kibibytes * 1024.0)
@@ -55,13 +63,13 @@ mod tests {
 
     #[test]
     fn process_metrics_are_parsed_from_proc() {
-        assert_eq!(resident_bytes("Name:\tlaggard\nVmRSS:\t    2048 kB\n"), Some(2_097_152.0));
+        assert_eq!(resident_bytes_in("Name:\tlaggard\nVmRSS:\t    2048 kB\n"), Some(2_097_152.0));
         let stat = "7 (a) b) S 1 7 7 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 9 0 100 1 2";
         assert_eq!(cpu_seconds(stat), Some(3.0));
         let limits =
             "Limit  Soft Limit  Hard Limit  Units\nMax open files            1024    524288    files\n";
         assert_eq!(open_files_max(limits), Some(1024.0));
-        assert_eq!(resident_bytes("").or(cpu_seconds("")).or(open_files_max("")), None);
+        assert_eq!(resident_bytes_in("").or(cpu_seconds("")).or(open_files_max("")), None);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A limit on the bytes of all messages that are being received.
 
 use super::error::ReceiveError;
+use crate::operations::ProcessMemory;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -16,6 +17,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 pub(super) struct InFlightLimit {
     blocks: Arc<Semaphore>,
     wait_max: Duration,
+    process: Arc<ProcessMemory>,
 }
 
 /// Memory that a message may use, released when this is dropped.
@@ -24,18 +26,25 @@ pub(super) struct MemoryPermit {
     blocks: Arc<Semaphore>,
     wait_max: Duration,
     held: Option<OwnedSemaphorePermit>,
+    process: Arc<ProcessMemory>,
 }
 
 impl InFlightLimit {
-    /// At most `bytes_max` bytes at a time; a message waits for free memory for at most `wait_max`.
-    pub(super) fn new(bytes_max: usize, wait_max: Duration) -> InFlightLimit {
+    /// At most `bytes_max` bytes at a time; a message waits for free memory for at most `wait_max`. There is none as long as
+    /// the process is full.
+    pub(super) fn new(bytes_max: usize, wait_max: Duration, process: Arc<ProcessMemory>) -> InFlightLimit {
         let blocks = bytes_max.div_ceil(BLOCK_BYTES).min(Semaphore::MAX_PERMITS);
-        InFlightLimit { blocks: Arc::new(Semaphore::new(blocks)), wait_max }
+        InFlightLimit { blocks: Arc::new(Semaphore::new(blocks)), wait_max, process }
     }
 
     /// A permit of no bytes yet.
     pub(super) fn permit(&self) -> MemoryPermit {
-        MemoryPermit { blocks: Arc::clone(&self.blocks), wait_max: self.wait_max, held: None }
+        MemoryPermit {
+            blocks: Arc::clone(&self.blocks),
+            wait_max: self.wait_max,
+            held: None,
+            process: Arc::clone(&self.process),
+        }
     }
 
     #[cfg(test)]
@@ -73,6 +82,9 @@ impl MemoryPermit {
     }
 
     fn missing_blocks(&self, bytes: usize) -> Result<u32, ReceiveError> {
+        if self.process.is_full() {
+            return Err(overloaded());
+        }
         let held = self.held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
         u32::try_from(bytes.div_ceil(BLOCK_BYTES).saturating_sub(held)).map_err(|_| overloaded())
     }
@@ -94,9 +106,19 @@ fn overloaded() -> ReceiveError {
 mod tests {
     use super::*;
 
+    fn memory(resident: u64) -> Arc<ProcessMemory> {
+        Arc::new(ProcessMemory::with_resident(100, resident))
+    }
+
+    #[tokio::test]
+    async fn nothing_is_received_while_the_process_is_full() {
+        let limit = InFlightLimit::new(10 * BLOCK_BYTES, Duration::from_millis(1), memory(99));
+        assert!(limit.permit().grow_to(1).await.unwrap_err().retry_after.is_some());
+    }
+
     #[tokio::test]
     async fn memory_is_limited_and_released() {
-        let limit = InFlightLimit::new(10 * BLOCK_BYTES, Duration::from_millis(1));
+        let limit = InFlightLimit::new(10 * BLOCK_BYTES, Duration::from_millis(1), memory(0));
         let mut first = limit.permit();
         first.grow_to(6 * BLOCK_BYTES).await.unwrap();
         first.grow_to(BLOCK_BYTES).await.unwrap();

@@ -3,9 +3,11 @@
 use super::counters::{Counters, Receiver, ReceiverFigures};
 use super::in_flight::InFlightLimit;
 use super::settings::ReceiveSettings;
+use crate::operations::ProcessMemory;
 use crate::settings::LimitSettings;
 use laggard_model::Losses;
 use laggard_system::available_threads;
+use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 /// State shared by all receivers of the server.
@@ -19,12 +21,12 @@ pub(crate) struct Receivers {
 }
 
 impl Receivers {
-    pub(crate) fn new(limits: &LimitSettings) -> Receivers {
+    pub(crate) fn new(limits: &LimitSettings, memory: Arc<ProcessMemory>) -> Receivers {
         let settings = ReceiveSettings::new(limits);
         let processors = available_threads().get();
         Receivers {
             settings,
-            in_flight: InFlightLimit::new(settings.in_flight_bytes_max, settings.wait_max),
+            in_flight: InFlightLimit::new(settings.in_flight_bytes_max, settings.wait_max, memory),
             decode_slots: Semaphore::new(processors),
             counters: Default::default(),
         }

@@ -2,6 +2,7 @@
 
 use super::error::AdmissionError;
 use super::headers::harden;
+use super::login_limit::LoginLimit;
 use super::origin::{crosses_sites, names_us};
 use super::sessions::Sessions;
 use super::tokens::{Tokens, bearer};
@@ -22,6 +23,7 @@ use tower_http::compression::CompressionLayer;
 pub(crate) struct Admission {
     pub(super) tokens: Tokens,
     pub(super) sessions: Sessions,
+    pub(super) login_limit: LoginLimit,
     pub(super) tenant_settings: TenantSettings,
     /// Names, beside addresses and `localhost`, under which browsers may reach the server.
     names: Vec<String>,
@@ -35,6 +37,7 @@ impl Admission {
         Admission {
             tokens: Tokens::new(settings.tokens.clone()),
             sessions: Sessions::default(),
+            login_limit: LoginLimit::default(),
             tenant_settings: settings.raw.tenants.clone(),
             names: settings.raw.names.clone(),
             tenants,

@@ -8,11 +8,12 @@ use axum::extract::{DefaultBodyLimit, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Json, Router};
-use http::header::SET_COOKIE;
-use http::{HeaderMap, StatusCode};
+use http::header::{RETRY_AFTER, SET_COOKIE};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::sync::Arc;
+use std::time::Instant;
 
 const PATH: &str = "/api/v1/session";
 const BODY_BYTES_MAX: usize = 8 << 10;
@@ -72,8 +73,15 @@ async fn log_in(
     Extension(peer): Extension<Peer>,
     Json(login): Json<Login>,
 ) -> Response {
+    let (address, now) = (peer.address.ip(), Instant::now());
+    if let Some(wait) = admission.login_limit.wait(address, now) {
+        let mut refused = problem(StatusCode::TOO_MANY_REQUESTS, "too many failed logins from this address");
+        refused.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait.as_secs() + 1));
+        return refused;
+    }
     let Some(token) = admission.tokens.find(login.token.trim().as_bytes()) else {
         tracing::warn!(peer = %peer.address, "login with an unknown token");
+        admission.login_limit.failed(address, now);
         return problem(StatusCode::UNAUTHORIZED, "unknown token");
     };
     if login.tenant.as_ref().is_some_and(|name| name.len() > TENANT_LENGTH_MAX) {
@@ -98,7 +106,7 @@ fn problem(status: StatusCode, detail: &str) -> Response {
     let title = status.canonical_reason().unwrap_or("refused");
     let body = json!({ "type": "about:blank", "title": title, "status": status.as_u16(), "detail": detail });
     let mut response = (status, Json(body)).into_response();
-    let kind = http::HeaderValue::from_static("application/problem+json");
+    let kind = HeaderValue::from_static("application/problem+json");
     response.headers_mut().insert(http::header::CONTENT_TYPE, kind);
     response
 }

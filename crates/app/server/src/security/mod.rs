@@ -4,6 +4,7 @@ mod admission;
 mod error;
 mod headers;
 mod login;
+mod login_limit;
 mod origin;
 mod sessions;
 mod tokens;

@@ -50,6 +50,9 @@ settings! {
         zipkin ("zipkin"): Option<SocketAddr> = Some(local(9411)), any(), "Zipkin";
         /// Data folder. One server at a time uses it
         data ("data"): PathBuf = PathBuf::from("laggard-data"), any();
+        /// Most memory of the process, for all tenants and questions together; `off` for three quarters of the machine's, or of
+        /// the control group's if that has less
+        memory ("memory"): Option<Size> = None, at_least(268_435_456.0);
         /// Allow non-loopback addresses without authentication
         insecure ("insecure"): bool = false, any();
         /// File with a token that clients must send; short for an entry in `tokens` that may read and write
@@ -94,10 +97,10 @@ settings! {
         slice ("store.slice"): Length = Length::from_secs(300), at_least(MILLISECOND);
         /// A trace without new spans for this long is finalized
         idle ("store.idle"): Length = Length::from_secs(10), at_least(MILLISECOND);
-        /// Most memory for open traces, per tenant. Beyond it, senders wait, then get 503 or UNAVAILABLE with a time to
-        /// retry after
+        /// Most memory for open traces of all tenants; at most a quarter of `memory`. Beyond it, senders wait, then get 503 or
+        /// UNAVAILABLE with a time to retry after
         memory ("store.memory"): Size = Size(512 << 20), at_least(1.0);
-        /// Most memory for decoded slices, per tenant
+        /// Most memory for decoded slices of all tenants; at most a quarter of `memory`
         cache ("store.cache"): Size = Size(512 << 20), at_least(1.0);
         /// How often segments are checked for compaction, and every sixth time for expired data
         upkeep ("store.upkeep"): Length = Length::from_secs(10), at_least(MILLISECOND);
@@ -168,9 +171,9 @@ settings! {
     /// Limits of one client, or of all together.
     #[derive(Clone, Copy, PartialEq, Debug)]
     pub struct LimitSettings {
-        /// Most connections of each listener; more wait to be accepted
+        /// Most connections of each listener; for another one an idle one is closed, else it waits to be accepted
         connections ("limits.connections"): u32 = 1024, within(1.0, 1e5);
-        /// Most connections from one address (IPv6: one /64); more are closed at once
+        /// Most connections from one address (IPv6: one /64); for another one an idle one is closed, else it is refused
         connections_per_peer ("limits.connections_per_peer"): u32 = 512, within(1.0, 1e5);
         /// Most concurrent requests on one HTTP/2 connection
         streams ("limits.streams"): u32 = 128, within(1.0, 1e5);
@@ -188,6 +191,8 @@ settings! {
         decompressed ("limits.decompressed"): Size = Size(64 << 20), at_least(1.0);
         /// Largest upload of traces or tables, as sent
         upload ("limits.upload"): Size = Size(1 << 30), at_least(1.0);
+        /// Longest time that a question or an import may run
+        run_time ("limits.run_time"): Length = Length::from_secs(900), at_least(MILLISECOND);
         /// How long a stopping server waits for requests in flight
         drain ("limits.drain"): Length = Length::from_secs(20), at_least(MILLISECOND);
     }

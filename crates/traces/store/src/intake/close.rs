@@ -1,11 +1,14 @@
 //! Closing traces: removing them from the open ones, in a way that replay can repeat.
 
-use super::naming::{NameCopier, NameTable};
 use super::{Intake, NAMES_MAX, OpenTrace, TRACE_ROWS_MAX};
 use crate::{ClosePoint, LogPosition};
 use laggard_engine::{Origins, Samples};
 use laggard_model::{Loss, Losses, Names, TraceId};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// The table of names is rebuilt at most once in this time.
+const TIDY_EVERY: Duration = Duration::from_secs(60);
 
 /// Which traces to close.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -161,12 +164,13 @@ impl Intake {
         self.bytes -= traces + super::samples_bytes(&closed.samples);
     }
 
-    /// Drops names that no open trace uses, if there are many.
+    /// Drops names that no open trace uses and that were not used lately, if there are many.
     fn tidy_names(&mut self) {
-        if self.names.len() < self.names_tidy_at && !self.names.is_heavy() {
+        let is_full = self.names.len() >= NAMES_MAX / 2 || self.names.is_heavy();
+        if !is_full || self.names.now < self.names_tidy_at {
             return;
         }
-        let mut renaming = NameCopier::new(&self.names.names);
+        let mut renaming = self.names.copier();
         for trace in self.traces.values_mut() {
             for row in &mut trace.spans {
                 row.operation = renaming.operation(row.operation);
@@ -177,7 +181,7 @@ impl Intake {
                 row.host = renaming.replica(row.host);
             }
         }
-        self.names = NameTable::from_names(renaming.to);
-        self.names_tidy_at = (2 * self.names.len()).max(NAMES_MAX / 2);
+        self.names.replace(renaming);
+        self.names_tidy_at = self.names.now + TIDY_EVERY;
     }
 }

@@ -25,6 +25,7 @@ use laggard_model::{
 };
 use naming::{BatchHandles, NameTable};
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 /// The rows of one open trace.
 #[derive(Debug, Default)]
@@ -79,8 +80,8 @@ impl OpenTrace {
 #[derive(Debug, Default)]
 pub(crate) struct Intake {
     names: NameTable,
-    /// The table of names is rebuilt when it has grown to this size.
-    names_tidy_at: usize,
+    /// The table of names is not rebuilt before this time.
+    names_tidy_at: Duration,
     traces: HashMap<TraceId, OpenTrace>,
     /// Traces with more rows than [`TRACE_ROWS_MAX`]; closed the next time.
     oversized: Vec<TraceId>,
@@ -142,7 +143,7 @@ impl Intake {
     /// An intake that continues at a log position; nothing is open yet.
     pub(crate) fn new(position: LogPosition) -> Intake {
         let head = position.replay_from - 1;
-        Intake { position, head, names_tidy_at: NAMES_MAX / 2, ..Intake::default() }
+        Intake { position, head, ..Intake::default() }
     }
 
     /// Ingests a record. Records arrive in order; some numbers may be missing.
@@ -276,7 +277,8 @@ impl Intake {
     }
 
     /// Notes that all records so far had arrived by now, on the monotonic clock.
-    pub(crate) fn record_time(&mut self, now: std::time::Duration) {
+    pub(crate) fn record_time(&mut self, now: Duration) {
+        self.names.now = now;
         self.ages.note(now, self.head);
     }
 

@@ -5,6 +5,7 @@ use super::naming::NameCopier;
 use crate::FlushBatch;
 use laggard_assembly::rebuild_calls;
 use laggard_model::{Loss, Losses, SpanRow, ThreadRow, TraceId};
+use std::sync::Arc;
 
 /// Rows of equal start and id before a row that are compared with it to find copies. Assembly finds further copies.
 const COPIES_SEARCHED: usize = 8;
@@ -12,7 +13,7 @@ const COPIES_SEARCHED: usize = 8;
 impl ClosedTraces {
     /// Packs into a flush batch. `O(S log S)` for `S` rows.
     pub(crate) fn pack(self) -> FlushBatch {
-        let mut renaming = NameCopier::new(&self.names);
+        let mut renaming = NameCopier::new(Arc::clone(&self.names));
         let mut losses = self.losses;
         let (mut spans, mut texts, mut attributes) = (Vec::new(), Vec::new(), Vec::new());
         let mut threads: Vec<ThreadRow> = Vec::new();

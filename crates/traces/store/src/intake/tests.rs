@@ -165,8 +165,10 @@ fn unused_names_are_dropped_when_there_are_many() {
     for index in 0..NAMES_MAX / 2 {
         many.names.replica(&format!("pod-{index}"));
     }
+    let two_days = Duration::from_secs(48 * 3600);
     many.spans = vec![span(1, 1, ReplicaId::from_index(500)), span(2, 1, ReplicaId::from_index(900))];
     intake.ingest(1, &many, RecordPart::All);
+    intake.record_time(two_days);
     intake.ingest(2, &batch(&[(2, 2)]), RecordPart::All);
     intake.close(&CloseCriteria { idle_through: 1, ..NOTHING }).unwrap();
     assert_eq!(intake.names.names.replicas(), 2);

@@ -1,12 +1,15 @@
 //! A cache of decoded data, bounded in bytes.
 
+use crate::budget::SharedMemory;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex};
 
-/// An LRU cache: the least recently used values are evicted first.
+/// An LRU cache: the least recently used values are evicted first. Caches of stores that share memory have equal parts of it.
 pub(crate) struct Cache<K, V> {
+    /// Of all stores together.
     bytes_max: usize,
+    all: SharedMemory,
     state: Mutex<CacheState<K, V>>,
 }
 
@@ -22,11 +25,22 @@ struct CacheEntry<V> {
     used: u64,
 }
 
+impl<K, V> CacheState<K, V> {
+    fn empty() -> CacheState<K, V> {
+        CacheState { entries: HashMap::new(), bytes: 0, clock: 0 }
+    }
+}
+
 impl<K: Eq + Hash + Clone, V> Cache<K, V> {
     /// A cache of values with a limit on their total bytes.
-    pub(crate) fn new(bytes_max: usize) -> Cache<K, V> {
-        let state = CacheState { entries: HashMap::new(), bytes: 0, clock: 0 };
-        Cache { bytes_max, state: Mutex::new(state) }
+    pub(crate) fn new(bytes_max: usize, all: SharedMemory) -> Cache<K, V> {
+        Cache { bytes_max, all, state: Mutex::new(CacheState::empty()) }
+    }
+
+    /// Evicts everything.
+    pub(crate) fn clear(&self) {
+        let mut state = self.state.lock().expect("no thread panics while it holds the lock");
+        *state = CacheState::empty();
     }
 
     pub(crate) fn get(&self, key: &K) -> Option<Arc<V>> {
@@ -40,7 +54,8 @@ impl<K: Eq + Hash + Clone, V> Cache<K, V> {
 
     /// Inserts a value of `bytes` bytes, unless it is larger than the cache.
     pub(crate) fn put(&self, key: K, value: Arc<V>, bytes: usize) {
-        if bytes > self.bytes_max {
+        let bytes_max = self.all.part_of(self.bytes_max);
+        if bytes > bytes_max {
             return;
         }
         let mut state = self.state.lock().expect("no thread panics while it holds the lock");
@@ -50,7 +65,7 @@ impl<K: Eq + Hash + Clone, V> Cache<K, V> {
         if let Some(before) = state.entries.insert(key, entry) {
             state.bytes -= before.bytes;
         }
-        while state.bytes > self.bytes_max {
+        while state.bytes > bytes_max {
             let oldest = state.entries.iter().min_by_key(|(_, entry)| entry.used).map(|(key, _)| key.clone());
             let oldest = oldest.expect("a cache in use has a value");
             let evicted = state.entries.remove(&oldest).expect("it was just found");
@@ -65,7 +80,7 @@ mod tests {
 
     #[test]
     fn the_least_recently_used_value_is_evicted_first() {
-        let cache: Cache<u32, &str> = Cache::new(10);
+        let cache: Cache<u32, &str> = Cache::new(10, SharedMemory::default());
         cache.put(1, Arc::new("one"), 4);
         cache.put(2, Arc::new("two"), 4);
         assert!(cache.get(&1).is_some());
@@ -77,5 +92,17 @@ mod tests {
         cache.put(1, Arc::new("complete"), 10);
         assert!(cache.get(&3).is_none());
         assert_eq!(cache.get(&1).as_deref(), Some(&"complete"));
+        cache.clear();
+        assert!(cache.get(&1).is_none());
+    }
+
+    #[test]
+    fn caches_of_several_stores_have_equal_parts() {
+        let all = SharedMemory::default();
+        let _stores = [all.open_store(), all.open_store()];
+        let cache: Cache<u32, &str> = Cache::new(10, all);
+        cache.put(1, Arc::new("one"), 3);
+        cache.put(2, Arc::new("two"), 3);
+        assert!(cache.get(&1).is_none() && cache.get(&2).is_some());
     }
 }

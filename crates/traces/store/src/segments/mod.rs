@@ -125,6 +125,11 @@ impl Segments {
         Ok(self.shared.retain(now).await?)
     }
 
+    /// Evicts decoded data from memory.
+    pub(crate) fn release_memory(&self) {
+        self.shared.release_memory();
+    }
+
     /// How long data is kept after it arrived; `None` for ever.
     pub fn keep_for(&self) -> Option<Nanos> {
         self.shared.settings.keep_for

@@ -7,6 +7,7 @@ use super::manifest::{self, Manifest, Quarantined, Segment};
 use super::plan::SegmentLimits;
 use super::trace_index::TraceIndex;
 use crate::StoreSettings;
+use crate::budget::OpenStore;
 use futures::{StreamExt, TryStreamExt};
 use laggard_engine::{RequestSlice, SliceSummary};
 use laggard_model::{Nanos, Timestamp};
@@ -61,6 +62,7 @@ pub(crate) struct SegmentsInner {
     pub(crate) opened: Timestamp,
     /// A manifest that could not be read, if there was one at the start.
     pub(crate) unreadable_manifest: Option<String>,
+    _open: OpenStore,
 }
 
 /// Locks a mutex that cannot be poisoned.
@@ -96,11 +98,11 @@ impl SegmentsInner {
             let old = old.flat_map(|&number| [layout::manifest(number), layout::manifest_copy(number)]);
             delete(&*objects, stray.into_iter().chain(old).collect()).await;
         }
-        let cache_bytes = settings.cache_bytes;
+        let (cache_bytes, shared) = (settings.cache_bytes, &settings.shared);
         Ok(SegmentsInner {
-            slices: Cache::new(cache_bytes - 2 * (cache_bytes / 8)),
-            summaries: Cache::new(cache_bytes / 8),
-            indexes: Cache::new(cache_bytes / 8),
+            slices: Cache::new(cache_bytes - 2 * (cache_bytes / 8), shared.clone()),
+            summaries: Cache::new(cache_bytes / 8, shared.clone()),
+            indexes: Cache::new(cache_bytes / 8, shared.clone()),
             committing: tokio::sync::Mutex::new(()),
             maintaining: tokio::sync::Mutex::new(()),
             swapping: tokio::sync::Mutex::new(()),
@@ -112,10 +114,18 @@ impl SegmentsInner {
             expired_samples: AtomicU64::new(0),
             opened: wall_clock(),
             unreadable_manifest,
+            _open: shared.open_store(),
             settings: settings.clone(),
             limits,
             objects,
         })
+    }
+
+    /// Evicts decoded data from memory.
+    pub(crate) fn release_memory(&self) {
+        self.slices.clear();
+        self.summaries.clear();
+        self.indexes.clear();
     }
 
     /// The manifest that is valid now.

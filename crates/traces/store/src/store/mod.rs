@@ -97,8 +97,7 @@ impl Store {
         tracing::debug!(spans = recovered.intake.spans(), "replay ended");
         let mut intake = recovered.intake;
         intake.record_time(clock.monotonic());
-        let idle = Duration::from_nanos(settings.idle.ns());
-        let path = Arc::new(WritePath::new(intake, settings.memory_bytes, idle, clock));
+        let path = Arc::new(WritePath::new(intake, &settings, clock));
         path.report_replay(&recovered.findings);
         let (commands, ordered) = std::sync::mpsc::channel();
         let writing = LogThread::new(ordered, recovered.log, path.clone());
@@ -154,6 +153,11 @@ impl Store {
     /// A snapshot of the stored data, without open traces.
     pub fn view(&self) -> View {
         self.shared.segments.view()
+    }
+
+    /// Evicts what is cached of the stored data from memory.
+    pub fn release_memory(&self) {
+        self.shared.segments.release_memory();
     }
 
     /// How long data is kept after it arrived; `None` for ever.

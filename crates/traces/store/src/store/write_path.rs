@@ -5,6 +5,7 @@ use crate::clock::Clock;
 use crate::intake::Intake;
 use crate::log::{DamagedRange, ReplayReport};
 use crate::problems::{IssueList, Severity};
+use crate::settings::StoreSettings;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -29,13 +30,9 @@ pub(super) struct WritePath {
 }
 
 impl WritePath {
-    pub(super) fn new(
-        intake: Intake,
-        memory_bytes: usize,
-        idle: Duration,
-        clock: Arc<dyn Clock>,
-    ) -> WritePath {
-        let budget = Budget::new(memory_bytes);
+    pub(super) fn new(intake: Intake, settings: &StoreSettings, clock: Arc<dyn Clock>) -> WritePath {
+        let idle = Duration::from_nanos(settings.idle.ns());
+        let budget = Budget::new(settings.memory_bytes, settings.shared.clone());
         budget.force(intake.bytes());
         WritePath {
             intake: Mutex::new(intake),

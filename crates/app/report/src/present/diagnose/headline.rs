@@ -64,6 +64,11 @@ pub(super) fn quoted(name: &str) -> String {
     format!("`{}`", names::label(name, NAME_ROOM).replace('`', "'"))
 }
 
+/// Number of request categories, listed or not.
+pub(super) fn categories_found(report: &Report) -> u64 {
+    report.categories.len() as u64 + report.categories_omitted.unwrap_or(0)
+}
+
 fn healthy_sentence(report: &Report) -> String {
     let tested = report.categories.iter().filter(|category| category.analyzed);
     let (categories, requests) =
@@ -77,7 +82,7 @@ fn healthy_sentence(report: &Report) -> String {
         numbers::counted(requests, "request"),
         numbers::counted_categories(categories)
     );
-    let others = report.categories.len() as u64 - categories;
+    let others = categories_found(report) - categories;
     if others > 0 {
         sentence.push_str(&format!("; {} had too few requests to test", numbers::counted_categories(others)));
     }
@@ -102,7 +107,7 @@ fn insufficient_sentence(report: &Report) -> String {
         1 => "1 complete request".to_owned(),
         n => format!("{} complete requests", numbers::count(n)),
     };
-    let spread = match report.categories.len() as u64 {
+    let spread = match categories_found(report) {
         0 | 1 => String::new(),
         n => format!(" in {}", numbers::counted_categories(n)),
     };

@@ -81,7 +81,7 @@ fn figures(report: &Report, calendar: &Calendar) -> Vec<Figure> {
     let input = &report.input;
     let Some(lead) = report.suspects.first() else {
         let tested = report.categories.iter().filter(|category| category.analyzed).count() as u64;
-        let all = format!("of {}", numbers::count(report.categories.len() as u64));
+        let all = format!("of {}", numbers::count(headline::categories_found(report)));
         return vec![
             Figure::new("Complete requests", Cell::count(input.requests), ""),
             Figure::new("Categories tested", Cell::count(tested), all),
@@ -402,7 +402,14 @@ fn categories(report: &Report) -> Option<Section> {
         let tail = Cell::count(category.tail_requests).then(Prose::default().faint(excess));
         row(category, vec![tail, Cell::text(verdict)])
     });
-    let title = format!("All {}", numbers::counted_categories(report.categories.len() as u64));
+    let title = match report.categories_omitted {
+        None => format!("All {}", numbers::counted_categories(report.categories.len() as u64)),
+        Some(_) => format!(
+            "{} of {}",
+            numbers::count(report.categories.len() as u64),
+            numbers::counted_categories(headline::categories_found(report))
+        ),
+    };
     let all = Block::from(all).detail(Detail::Page);
     let section = Section::new("categories", "Request categories");
     let section = if affected.is_empty() {

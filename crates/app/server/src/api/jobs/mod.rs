@@ -21,7 +21,9 @@ use super::answers::{Answer, Form, FormParameters};
 use super::client_id::ClientId;
 use super::parameters::now;
 use super::problem::{ApiError, ProblemKind};
+use super::running::RunningWork;
 use laggard_model::Timestamp;
+use laggard_parallel::{CancelReason, Canceled};
 use queue::{FairQueue, QueuedJob};
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -122,6 +124,7 @@ pub(crate) struct Jobs {
 
 struct Shared {
     limits: JobLimits,
+    running: Arc<RunningWork>,
     table: Mutex<JobQueue>,
     woken: Condvar,
 }
@@ -144,8 +147,9 @@ pub(crate) struct NewJob<'a> {
 }
 
 impl Jobs {
-    pub(crate) fn new(limits: JobLimits) -> Jobs {
-        Jobs { shared: Arc::new(Shared { limits, table: Mutex::default(), woken: Condvar::new() }) }
+    pub(crate) fn new(limits: JobLimits, running: Arc<RunningWork>) -> Jobs {
+        let shared = Shared { limits, running, table: Mutex::default(), woken: Condvar::new() };
+        Jobs { shared: Arc::new(shared) }
     }
 
     /// Takes a question; it is answered in its client's turn.
@@ -215,10 +219,11 @@ impl Jobs {
 
     /// Cancels a job. One that runs ends at its next check.
     pub(crate) fn cancel(&self, job: &Job) {
-        job.progress.cancel();
+        job.progress.stop.cancel(CancelReason::Unwanted);
         let mut table = self.table();
         if table.waiting.remove(job) {
-            table.jobs.end(job, Ended::with(Err(ApiError::canceled())), JobState::Canceled);
+            let canceled = Err(ApiError::from(Canceled(CancelReason::Unwanted)));
+            table.jobs.end(job, Ended::with(canceled), JobState::Canceled);
         }
     }
 
@@ -265,14 +270,16 @@ impl Shared {
             drop(table);
             let QueuedJob { job, client, size, work } = queued;
             job.progress.set_state(JobState::Running);
+            let listed = (size == JobSize::Long).then(|| self.running.begin(&job.progress.stop));
             let outcome = answer(&job, work);
+            drop(listed);
+            let is_unwanted = job.progress.stop.reason() == Some(CancelReason::Unwanted);
             let state = match &outcome {
-                _ if job.progress.check().is_err() => JobState::Canceled,
+                _ if is_unwanted => JobState::Canceled,
                 Ok(_) => JobState::Done,
                 Err(_) => JobState::Failed,
             };
-            let ended =
-                Ended::with(if state == JobState::Canceled { Err(ApiError::canceled()) } else { outcome });
+            let ended = Ended::with(if is_unwanted { job.progress.check().and(outcome) } else { outcome });
             let mut table = self.table();
             table.waiting.end(client, size);
             table.jobs.end(&job, ended, state);

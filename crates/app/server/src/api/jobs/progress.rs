@@ -1,13 +1,12 @@
 //! State, progress, and cancellation of a job.
 
 use crate::api::problem::ApiError;
-use laggard_parallel::{Canceled, Cancellation};
+use crate::api::running::Stop;
 use laggard_params::ReadProgress;
 use serde::Serialize;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
-use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;
 
 /// The state of a job.
@@ -45,21 +44,14 @@ pub(crate) struct JobProgress {
 /// Progress of a running job.
 pub(crate) struct Progress {
     progress: watch::Sender<JobProgress>,
-    cancellation: Cancellation,
-    /// The same for what is awaited.
-    canceled: CancellationToken,
+    pub(super) stop: Stop,
     events: AtomicU64,
 }
 
 impl Progress {
     pub(crate) fn new() -> Progress {
         let progress = JobProgress { state: JobState::Waiting, stage: "waiting", done: 0, total: 0 };
-        Progress {
-            progress: watch::Sender::new(progress),
-            cancellation: Cancellation::default(),
-            canceled: CancellationToken::new(),
-            events: AtomicU64::new(0),
-        }
+        Progress { progress: watch::Sender::new(progress), stop: Stop::default(), events: AtomicU64::new(0) }
     }
 
     /// Begins a stage; ends the job here when it is canceled.
@@ -82,7 +74,7 @@ impl Progress {
     /// # Errors
     /// When it is.
     pub(crate) fn check(&self) -> Result<(), ApiError> {
-        if self.cancellation.is_canceled() { Err(ApiError::canceled()) } else { Ok(()) }
+        self.stop.check()
     }
 
     /// Does the work of the job, until it is canceled.
@@ -90,7 +82,7 @@ impl Progress {
     /// # Errors
     /// When it is, and those of the work.
     pub(super) fn run<R>(&self, work: impl FnOnce(&Progress) -> Result<R, ApiError>) -> Result<R, ApiError> {
-        self.cancellation.run(|| work(self)).unwrap_or_else(|Canceled| Err(ApiError::canceled()))
+        self.stop.run(|| work(self))
     }
 
     /// Waits for something on this thread, which does not belong to the runtime.
@@ -102,17 +94,7 @@ impl Progress {
         handle: &Handle,
         awaited: impl Future<Output = Result<T, ApiError>>,
     ) -> Result<T, ApiError> {
-        handle.block_on(async {
-            tokio::select! {
-                result = awaited => result,
-                () = self.canceled.cancelled() => Err(ApiError::canceled()),
-            }
-        })
-    }
-
-    pub(super) fn cancel(&self) {
-        self.cancellation.cancel();
-        self.canceled.cancel();
+        handle.block_on(self.stop.wait_for(awaited))
     }
 
     pub(super) fn set_state(&self, state: JobState) {

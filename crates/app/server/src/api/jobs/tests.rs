@@ -10,7 +10,7 @@ fn answer() -> Answer {
 }
 
 fn jobs(limits: JobLimits) -> Jobs {
-    Jobs::new(limits)
+    Jobs::new(limits, Arc::default())
 }
 
 fn new(tenant: &str) -> NewJob<'_> {

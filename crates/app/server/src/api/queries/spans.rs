@@ -71,6 +71,8 @@ fn no_files<Q>(query: &Query<'_, Q>) -> Result<(), ApiError> {
 pub(crate) struct TenantQueries {
     pub(crate) store: Store,
     pub(crate) cache: Arc<RequestCache>,
+    /// Most calls that fit in memory.
+    pub(crate) calls_max: u64,
     pub(crate) handle: Handle,
     pub(crate) events: Arc<TenantEvents>,
     /// Events that came with the question.
@@ -83,6 +85,7 @@ impl TenantQueries {
         TenantQueries {
             store: tenant.store.clone(),
             cache: state.api.cache.clone(),
+            calls_max: state.memory.calls_max(),
             handle: Handle::current(),
             events: tenant.events.clone(),
             declared: Vec::new(),
@@ -110,7 +113,7 @@ impl TenantQueries {
         progress.stage("reading requests", windows.len() as u64)?;
         let mut all: Vec<Arc<RequestSlice>> = Vec::new();
         for (window, done) in windows.iter().zip(1..) {
-            for slice in progress.wait_for(&self.handle, slices(&self.store, *window))? {
+            for slice in progress.wait_for(&self.handle, slices(&self.store, *window, self.calls_max))? {
                 if !all.iter().any(|known| Arc::ptr_eq(known, &slice)) {
                     all.push(slice);
                 }

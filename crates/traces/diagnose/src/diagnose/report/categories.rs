@@ -10,8 +10,11 @@ use laggard_numeric::{Weights, weighted_coefficient_of_variation, weighted_quant
 use laggard_report::{Category, Suspect, TreeNode};
 use std::collections::BTreeMap;
 
-/// All categories, the most requests first.
-pub(crate) fn categories(context: &Context<'_>, suspects: &[Suspect]) -> Vec<Category> {
+// Limit: categories that a report lists, beside those that were tested | the rest is counted (`categories_omitted`)
+const LISTED_MAX: usize = 2_000;
+
+/// Categories, the most requests first, and the number of those that are not listed, if any: the smallest of many.
+pub(crate) fn categories(context: &Context<'_>, suspects: &[Suspect]) -> (Vec<Category>, Option<u64>) {
     let analyzed: BTreeMap<_, usize> =
         context.categories().iter().enumerate().map(|(index, category)| (category.id, index)).collect();
     let all: Vec<(&Fingerprint, &SurveyedCategory)> = context.survey().categories.iter().collect();
@@ -21,7 +24,14 @@ pub(crate) fn categories(context: &Context<'_>, suspects: &[Suspect]) -> Vec<Cat
         Category { tree, ..category(context, id, surveyed, index) }
     });
     out.sort_by(|a, b| b.requests.cmp(&a.requests).then(a.id.cmp(&b.id)));
-    out
+    let found = out.len();
+    let mut number = 0;
+    out.retain(|category| {
+        number += 1;
+        number <= LISTED_MAX || category.analyzed
+    });
+    let omitted = (found - out.len()) as u64;
+    (out, (omitted > 0).then_some(omitted))
 }
 
 fn category(

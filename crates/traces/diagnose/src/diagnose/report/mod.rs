@@ -38,6 +38,7 @@ pub(crate) fn report(question: &DiagnoseQuestion<'_>, answer: &MethodAnswer) -> 
         (None, true) => Verdict::Healthy,
     };
     let input = input(context);
+    let (categories, categories_omitted) = categories::categories(context, &suspects);
     let mut report = Report {
         schema_version: SCHEMA_VERSION,
         verdict,
@@ -50,7 +51,8 @@ pub(crate) fn report(question: &DiagnoseQuestion<'_>, answer: &MethodAnswer) -> 
         window: window(context),
         cautions: cautions(context, &input),
         input,
-        categories: categories::categories(context, &suspects),
+        categories,
+        categories_omitted,
         events: events.in_report(window(context)),
         replicas: replicas::replica_suspects(context),
         ruled_out: ruled_out(context),

@@ -1,0 +1,173 @@
+//! Work that runs for clients, so that it can be ended: by them, or because it takes too long or too much memory.
+
+use super::problem::{ApiError, ProblemKind};
+use laggard_parallel::{CancelReason, Canceled, Cancellation};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
+
+/// Ends some work, whether it computes or waits. A handle: clones are the same.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stop {
+    cancellation: Cancellation,
+    /// The same for what is awaited.
+    token: CancellationToken,
+}
+
+impl Stop {
+    pub(crate) fn cancel(&self, reason: CancelReason) {
+        self.cancellation.cancel(reason);
+        self.token.cancel();
+    }
+
+    /// Why it is canceled; `None` if it is not.
+    pub(crate) fn reason(&self) -> Option<CancelReason> {
+        self.cancellation.reason()
+    }
+
+    /// Ends the work here when it is canceled.
+    ///
+    /// # Errors
+    /// When it is.
+    pub(crate) fn check(&self) -> Result<(), ApiError> {
+        self.reason().map_or(Ok(()), |reason| Err(ApiError::from(Canceled(reason))))
+    }
+
+    /// Does work until it is canceled.
+    ///
+    /// # Errors
+    /// When it is, and those of the work.
+    pub(crate) fn run<R>(&self, work: impl FnOnce() -> Result<R, ApiError>) -> Result<R, ApiError> {
+        self.cancellation.run(work).unwrap_or_else(|canceled| Err(canceled.into()))
+    }
+
+    /// Waits until it is canceled.
+    ///
+    /// # Errors
+    /// When it is, and those of what is awaited.
+    pub(crate) async fn wait_for<T>(
+        &self,
+        awaited: impl Future<Output = Result<T, ApiError>>,
+    ) -> Result<T, ApiError> {
+        tokio::select! {
+            result = awaited => result,
+            () = self.token.cancelled() => Err(Canceled(self.reason().unwrap_or(CancelReason::Unwanted)).into()),
+        }
+    }
+}
+
+impl From<Canceled> for ApiError {
+    fn from(canceled: Canceled) -> ApiError {
+        match canceled.0 {
+            CancelReason::Unwanted => ApiError::new(ProblemKind::Canceled, "the question was canceled"),
+            CancelReason::Memory => ApiError::new(
+                ProblemKind::TooMuchData,
+                "the answer needs more memory than the server has left within its limit (`memory`); choose a shorter window, or \
+                 ask again when fewer questions are being answered",
+            ),
+            CancelReason::Time => ApiError::new(
+                ProblemKind::TooMuchData,
+                "the answer took longer than `limits.run_time`; choose a shorter window",
+            ),
+        }
+    }
+}
+
+/// Work that may need much time or memory. The newest is ended first when memory is short: it has the least to lose.
+#[derive(Debug, Default)]
+pub(crate) struct RunningWork {
+    running: Mutex<BTreeMap<u64, Running>>,
+    begun: AtomicU64,
+    /// Work that was ended since the start, for lack of memory and of time.
+    ended: [AtomicU64; 2],
+}
+
+#[derive(Debug)]
+struct Running {
+    since: Instant,
+    stop: Stop,
+}
+
+/// Work is listed until this is dropped.
+pub(crate) struct Listed<'a> {
+    work: &'a RunningWork,
+    number: u64,
+}
+
+impl Drop for Listed<'_> {
+    fn drop(&mut self) {
+        self.work.running().remove(&self.number);
+    }
+}
+
+impl RunningWork {
+    /// Lists work that begins.
+    pub(crate) fn begin(&self, stop: &Stop) -> Listed<'_> {
+        let number = self.begun.fetch_add(1, Ordering::Relaxed);
+        self.running().insert(number, Running { since: Instant::now(), stop: stop.clone() });
+        Listed { work: self, number }
+    }
+
+    /// Ends what has run for longer than a time.
+    pub(crate) fn end_overdue(&self, longest: Duration) {
+        for running in self.running().values().filter(|running| running.since.elapsed() > longest) {
+            self.end(running, CancelReason::Time);
+        }
+    }
+
+    /// Ends the newest work; whether there was any.
+    pub(crate) fn end_newest(&self) -> bool {
+        let all = self.running();
+        let newest = all.values().rev().find(|running| running.stop.reason().is_none());
+        newest.inspect(|running| self.end(running, CancelReason::Memory)).is_some()
+    }
+
+    /// How much was ended since the start, with the reason.
+    pub(crate) fn ended(&self) -> [(&'static str, u64); 2] {
+        let count = |index: usize| self.ended[index].load(Ordering::Relaxed);
+        [("memory", count(0)), ("time", count(1))]
+    }
+
+    fn end(&self, running: &Running, reason: CancelReason) {
+        if running.stop.reason().is_none() {
+            running.stop.cancel(reason);
+            self.ended[usize::from(reason == CancelReason::Time)].fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn running(&self) -> MutexGuard<'_, BTreeMap<u64, Running>> {
+        self.running.lock().expect("no thread panics while it holds the lock")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_work_is_ended_first_and_each_once() {
+        let work = RunningWork::default();
+        let stops = [Stop::default(), Stop::default(), Stop::default()];
+        let _first = work.begin(&stops[0]);
+        let _second = work.begin(&stops[1]);
+        drop(work.begin(&stops[2]));
+        assert!(work.end_newest());
+        assert_eq!(stops.each_ref().map(Stop::reason), [None, Some(CancelReason::Memory), None]);
+        assert!(work.end_newest() && !work.end_newest());
+        work.end_overdue(Duration::ZERO);
+        assert_eq!(work.ended(), [("memory", 2), ("time", 0)]);
+    }
+
+    #[test]
+    fn work_that_takes_too_long_is_ended() {
+        let (work, stop) = (RunningWork::default(), Stop::default());
+        let _running = work.begin(&stop);
+        work.end_overdue(Duration::from_secs(3600));
+        stop.check().unwrap();
+        work.end_overdue(Duration::ZERO);
+        assert_eq!(stop.check().unwrap_err().kind(), ProblemKind::TooMuchData);
+        assert_eq!(work.ended(), [("memory", 0), ("time", 1)]);
+    }
+}

@@ -1,0 +1,39 @@
+//! Keeps the process within its memory, and ends what runs for too long.
+
+use super::state::AppState;
+use std::time::{Duration, Instant};
+
+/// How often the memory is measured: within this time questions cannot need more than some hundred megabytes.
+const EVERY: Duration = Duration::from_millis(50);
+/// Canceled work returns its memory within this time.
+const SETTLED: Duration = Duration::from_secs(1);
+/// Caches are dropped at most once in this time.
+const CACHES_DROPPED: Duration = Duration::from_secs(5);
+
+/// Runs until the server stops.
+pub(crate) async fn supervise(state: AppState, run_time: Duration) {
+    let (mut ended, mut dropped) = (None, None);
+    let may_again = |last: Option<Instant>, after: Duration| last.is_none_or(|last| last.elapsed() > after);
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(EVERY) => {}
+            () = state.stopping.cancelled() => return,
+        }
+        state.api.running.end_overdue(run_time);
+        state.memory.measure();
+        if state.memory.is_tight() && may_again(dropped, CACHES_DROPPED) {
+            drop_caches(&state);
+            dropped = Some(Instant::now());
+        }
+        if state.memory.is_short() && may_again(ended, SETTLED) && state.api.running.end_newest() {
+            ended = Some(Instant::now());
+            let limit = state.memory.limit();
+            tracing::warn!(limit, "a question was ended: the process is close to its limit of memory");
+        }
+    }
+}
+
+fn drop_caches(state: &AppState) {
+    state.api.cache.clear();
+    state.tenants.all().iter().for_each(|tenant| tenant.store.release_memory());
+}

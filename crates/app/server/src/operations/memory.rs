@@ -1,0 +1,175 @@
+//! The limit on the memory of the process.
+//!
+//! ```text
+//! half                for questions: what they would read is estimated before
+//! three quarters      caches are dropped
+//! nine tenths         the newest question is ended
+//! nineteen twentieths telemetry is refused for now
+//! ```
+//!
+//! Open traces and caches have limits of their own, a quarter of it each at most.
+
+use super::process::resident_bytes;
+use laggard_model::Timestamp;
+use laggard_system::now;
+use std::fs;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Shares of the limit from which caches are dropped, questions are ended, and telemetry is refused.
+const TIGHT: f64 = 0.75;
+const SHORT: f64 = 0.9;
+const FULL: f64 = 0.95;
+/// Share of the limit for what a question reads.
+const QUESTION_SHARE: f64 = 0.5;
+/// Share of the memory of the machine, or of the control group, that is the limit by default.
+const DEFAULT_SHARE: f64 = 0.75;
+/// A call of a diagnosis needs so many bytes: what is read of it, and what is derived.
+const CALL_BYTES: f64 = 80.0;
+
+/// The memory of the process, and its limit, bytes.
+#[derive(Debug)]
+pub(crate) struct ProcessMemory {
+    limit: u64,
+    resident: AtomicU64,
+    full_since: Mutex<Option<Timestamp>>,
+}
+
+impl ProcessMemory {
+    /// With a limit, or the default one; without either there is none.
+    pub(crate) fn new(limit: Option<u64>) -> ProcessMemory {
+        let available = || available_bytes().map(|bytes| (bytes as f64 * DEFAULT_SHARE) as u64);
+        let limit = limit.or_else(available).unwrap_or(u64::MAX);
+        ProcessMemory { limit, resident: AtomicU64::new(0), full_since: Mutex::default() }
+    }
+
+    /// Most bytes that it may have; `u64::MAX` without a limit.
+    pub(crate) fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// A part of the store's, at most a quarter of all.
+    pub(crate) fn at_most_a_quarter(&self, bytes: usize) -> usize {
+        bytes.min(usize::try_from(self.limit / 4).unwrap_or(usize::MAX))
+    }
+
+    /// Most calls that one question may read.
+    pub(crate) fn calls_max(&self) -> u64 {
+        (self.limit as f64 * QUESTION_SHARE / CALL_BYTES) as u64
+    }
+
+    /// Measures how much is in use now.
+    pub(crate) fn measure(&self) {
+        self.resident.store(resident_bytes().unwrap_or(0.0) as u64, Ordering::Relaxed);
+        let mut since = self.full_since.lock().expect("no thread panics while it holds the lock");
+        *since = self.is_full().then(|| since.unwrap_or_else(now));
+    }
+
+    /// Since when telemetry has to wait, if it has to.
+    pub(crate) fn full_since(&self) -> Option<Timestamp> {
+        *self.full_since.lock().expect("no thread panics while it holds the lock")
+    }
+
+    /// Whether caches should be dropped.
+    pub(crate) fn is_tight(&self) -> bool {
+        self.is_above(TIGHT)
+    }
+
+    /// Whether questions must end.
+    pub(crate) fn is_short(&self) -> bool {
+        self.is_above(SHORT)
+    }
+
+    /// Whether telemetry must wait.
+    pub(crate) fn is_full(&self) -> bool {
+        self.is_above(FULL)
+    }
+
+    fn is_above(&self, share: f64) -> bool {
+        self.resident.load(Ordering::Relaxed) as f64 > share * self.limit as f64
+    }
+
+    #[cfg(test)]
+    pub(crate) fn with_resident(limit: u64, resident: u64) -> ProcessMemory {
+        ProcessMemory { limit, resident: AtomicU64::new(resident), full_since: Mutex::default() }
+    }
+}
+
+/// Memory of the machine, or of the control group of this process if that has less.
+fn available_bytes() -> Option<u64> {
+    let machine = total_bytes(&fs::read_to_string("/proc/meminfo").ok()?)?;
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let limits = group_limit_files(&groups).into_iter().filter_map(|file| fs::read_to_string(file).ok());
+    let limits = limits.filter_map(|text| text.trim().parse().ok());
+    Some(limits.fold(machine, u64::min))
+}
+
+fn total_bytes(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
+}
+
+/// Files with the limits of the control groups that `/proc/self/cgroup` names, and of those that contain them: of the unified
+/// hierarchy and of the older controller. In a container its own group is the root.
+fn group_limit_files(groups: &str) -> Vec<String> {
+    let mut files = Vec::new();
+    for line in groups.lines() {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
+        let (root, name) = match controllers {
+            "" => ("/sys/fs/cgroup", "memory.max"),
+            "memory" => ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
+            _ => continue,
+        };
+        let mut path = path.trim_end_matches('/');
+        loop {
+            files.push(format!("{root}{path}/{name}"));
+            let Some((parent, _)) = path.rsplit_once('/') else { break };
+            path = parent;
+        }
+    }
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_done_depends_on_the_share_in_use() {
+        let measures = |resident: u64| {
+            let memory = ProcessMemory::with_resident(100, resident);
+            [memory.is_tight(), memory.is_short(), memory.is_full()]
+        };
+        assert_eq!(measures(75), [false; 3]);
+        assert_eq!(measures(90), [true, false, false]);
+        assert_eq!(measures(95), [true, true, false]);
+        assert_eq!(measures(96), [true; 3]);
+        assert_eq!(ProcessMemory::with_resident(1 << 30, 0).calls_max(), 6_710_886);
+        assert_eq!(ProcessMemory::with_resident(1 << 30, 0).at_most_a_quarter(512 << 20), 256 << 20);
+    }
+
+    #[test]
+    fn limits_of_control_groups_are_those_of_their_parents_too() {
+        assert_eq!(
+            group_limit_files("9:memory:/a/b\n8:cpu:/x\n0::/\n"),
+            [
+                "/sys/fs/cgroup/memory/a/b/memory.limit_in_bytes",
+                "/sys/fs/cgroup/memory/a/memory.limit_in_bytes",
+                "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+                "/sys/fs/cgroup/memory.max"
+            ]
+        );
+        assert_eq!(total_bytes("MemTotal:       16 kB\nMemFree: 1 kB\n"), Some(16384));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn this_process_is_within_its_default_limit() {
+        let memory = ProcessMemory::new(None);
+        memory.measure();
+        let resident = memory.resident.load(Ordering::Relaxed);
+        assert!(resident > 100_000 && resident < memory.limit(), "{memory:?}");
+        assert_eq!(ProcessMemory::new(Some(7)).limit(), 7);
+    }
+}
