@@ -30,6 +30,7 @@ mod settings;
 mod signature;
 mod simulate;
 mod small_files;
+mod store;
 
 use clap::{Parser, Subcommand};
 use exit::{CommandError, Status};
@@ -71,6 +72,8 @@ enum Command {
     Agent(Box<agent::AgentArguments>),
     /// Ingest and store traces and metrics, and answer questions in a web UI and an API
     Serve(Box<serve::Serve>),
+    /// Check, repair, or back up the data folder of `laggard serve`
+    Store(store::StoreArguments),
     /// Fetch call logs and other files from hosts over HTTP in rounds, into a folder or to a server
     Collect(Box<collect::Collect>),
     /// Simulate an incident, diagnose it, and print the paths of its files
@@ -122,6 +125,7 @@ fn run(command: &Command) -> Result<Status, CommandError> {
         Command::Record(arguments) => record::run(arguments).map(|_| Status::Done),
         Command::Agent(arguments) => agent::run(arguments),
         Command::Serve(arguments) => serve::run(arguments),
+        Command::Store(arguments) => store::run(arguments),
         Command::Collect(arguments) => collect::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments),

@@ -19,7 +19,7 @@ pub(crate) fn count(value: u64) -> String {
 }
 
 /// `1 file`, `1,234 files`: the plural is the singular with an `s`.
-pub(crate) fn counted(value: u64, singular: &str) -> String {
+pub fn counted(value: u64, singular: &str) -> String {
     let plural = if value == 1 { "" } else { "s" };
     format!("{} {singular}{plural}", count(value))
 }
@@ -110,7 +110,7 @@ pub(crate) fn ratio(value: f64) -> String {
 }
 
 /// A size in bytes, decimal units: `12.4 MB`.
-pub(crate) fn bytes(value: u64) -> String {
+pub fn bytes(value: u64) -> String {
     let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
     let size = value as f64;
     match units.iter().find(|(unit, _)| size >= *unit) {

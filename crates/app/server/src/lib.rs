@@ -27,7 +27,9 @@ mod stored_facts;
 mod tenants;
 
 pub use api::openapi;
-pub use operations::{SettingSources, SettingText, check_health, environment_name, load as load_settings};
+pub use operations::{
+    DataFolder, SettingSources, SettingText, check_health, environment_name, load as load_settings,
+};
 pub use run::{ServeError, serve};
 pub use settings::{
     AlertSettings, CheckedSettings, Length, LimitSettings, LogForm, LogSettings, ObjectiveSettings,

@@ -6,7 +6,7 @@ use crate::recordings::TenantRecordings;
 use crate::settings::{RecordingSettings, ServeSettings, TENANT_NAMES, is_tenant_name};
 use laggard_engine::Batch;
 use laggard_formats::{MessageReader, ReaderOptions, SelectedAttributes};
-use laggard_store::{AppendError, DurableFolder, SharedMemory, Store, StoreError, StoreSettings};
+use laggard_store::{AppendError, SharedMemory, Store, StoreError, StoreFolder, StoreSettings};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
@@ -125,7 +125,8 @@ impl Tenants {
         if self.all().len() >= self.most {
             return Err(TenantError::TooMany);
         }
-        let store = open_store(&self.folder.join(name), &self.store).await.map_err(TenantError::Store)?;
+        let folder = StoreFolder::new(self.folder.join(name));
+        let store = folder.open(&self.store).await.map_err(TenantError::Store)?;
         let (events, versions) = self.open_events(name).await.map_err(TenantError::Store)?;
         let messages = MessageReader::new(&self.reader);
         let events = Arc::new(events);
@@ -172,18 +173,6 @@ impl Tenants {
     }
 }
 
-async fn open_store(folder: &Path, settings: &StoreSettings) -> Result<Store, StoreError> {
-    let segments = folder.join("segments");
-    let log = folder.join("log");
-    for folder in [&segments, &log] {
-        std::fs::create_dir_all(folder)
-            .map_err(|error| StoreError::new(format!("{}: {error}", folder.display())))?;
-    }
-    let objects = DurableFolder::open(&segments)
-        .map_err(|error| StoreError::new(format!("{}: {error}", segments.display())))?;
-    Store::open(settings.clone(), Arc::new(objects), &log).await
-}
-
 fn store_settings(settings: &ServeSettings, memory: &ProcessMemory) -> StoreSettings {
     let store = &settings.store;
     StoreSettings {
@@ -199,7 +188,7 @@ fn store_settings(settings: &ServeSettings, memory: &ProcessMemory) -> StoreSett
 }
 
 /// Names of the tenants that have a folder already.
-fn folders(folder: &Path) -> Vec<String> {
+pub(crate) fn folders(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries
         .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))

@@ -1,5 +1,6 @@
 //! Running as a service: configuration, logs, start and stop.
 
+mod data_folder;
 mod data_lock;
 mod health;
 mod load;
@@ -12,6 +13,7 @@ mod recipe_tests;
 mod self_tracing;
 mod yaml;
 
+pub use data_folder::DataFolder;
 pub(crate) use data_lock::DataLock;
 pub use health::check_health;
 pub use load::{SettingSources, SettingText, environment_name, load};

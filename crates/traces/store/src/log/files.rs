@@ -86,6 +86,35 @@ impl LogFiles for Disk {
     }
 }
 
+/// Files that are only read: replay would remove those that are not needed any longer.
+pub(crate) struct ReadOnly(pub(crate) Disk);
+
+impl LogFiles for ReadOnly {
+    fn list(&self) -> io::Result<Vec<String>> {
+        self.0.list()
+    }
+
+    fn read(&self, name: &str) -> io::Result<Vec<u8>> {
+        self.0.read(name)
+    }
+
+    fn create(&self, _name: &str) -> io::Result<Box<dyn LogFile>> {
+        Err(io::ErrorKind::ReadOnlyFilesystem.into())
+    }
+
+    fn cut(&self, _name: &str, _bytes: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn remove(&self, _name: &str) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn sync_folder(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 struct DiskFile {
     file: File,
 }

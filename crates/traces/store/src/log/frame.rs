@@ -20,7 +20,7 @@ pub(super) fn file_name(first: u64) -> String {
 }
 
 /// The first record of a file, by its name; `None` for a file that is not of the log.
-pub(super) fn first_of_name(name: &str) -> Option<u64> {
+pub(crate) fn first_of_name(name: &str) -> Option<u64> {
     let digits = name.strip_suffix(".log").filter(|digits| digits.len() == 20)?;
     if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
 }

@@ -327,6 +327,34 @@ pub(crate) async fn newest(objects: &dyn ObjectStore) -> Result<ManifestSearch, 
     }
 }
 
+/// The newest manifest of a store, for a copy of it.
+pub(crate) struct NewestManifest {
+    pub(crate) number: u64,
+    /// The manifest itself and its copy, where they are there.
+    pub(crate) own_files: Vec<String>,
+    /// All files of its segments.
+    pub(crate) files: Vec<String>,
+}
+
+/// Reads which files a copy of a store needs. They may be replaced meanwhile.
+///
+/// # Errors
+/// As of [`newest`].
+pub(crate) async fn newest_manifest(objects: &dyn ObjectStore) -> Result<NewestManifest, SegmentError> {
+    let found = newest(objects).await?;
+    let number = found.manifest.number;
+    let mut own_files = Vec::new();
+    for path in [layout::manifest(number), layout::manifest_copy(number)] {
+        if objects.head(&path).await.is_ok() {
+            own_files.push(path.to_string());
+        }
+    }
+    let paths = |segment: &Arc<Segment>| -> Vec<String> {
+        segment.files.keys().map(|&kind| segment.path(kind).to_string()).collect()
+    };
+    Ok(NewestManifest { number, own_files, files: found.manifest.segments.iter().flat_map(paths).collect() })
+}
+
 async fn read(objects: &dyn ObjectStore, path: &Path) -> Result<Manifest, SegmentError> {
     Manifest::parse(&objects.get(path).await?.bytes().await?)
 }

@@ -14,6 +14,7 @@ mod commit;
 mod compact;
 mod durable;
 mod error;
+mod examine;
 mod import_notes;
 mod late;
 mod layout;
@@ -23,6 +24,7 @@ mod name_columns;
 mod plan;
 mod ranges;
 mod reader;
+mod rebuild;
 mod requests_file;
 mod retain;
 mod samples_file;
@@ -38,10 +40,12 @@ mod writer;
 pub use durable::DurableFolder;
 
 pub(crate) use error::SegmentError;
+pub(crate) use examine::{ExaminedSegments, examine};
 pub(crate) use late::{LateSpans, LocatedError, locate};
-pub(crate) use manifest::{Manifest, Segment, SegmentKind};
+pub(crate) use manifest::{Manifest, Segment, SegmentKind, newest_manifest};
 use plan::SegmentLimits;
 pub(crate) use reader::Selection;
+pub(crate) use rebuild::rebuild;
 pub(crate) use shared::{JOIN, SegmentsInner};
 pub(crate) use spans_file::SpanTable;
 
@@ -123,6 +127,17 @@ impl Segments {
     /// When the manifest cannot be written.
     pub async fn retain(&self, now: Timestamp) -> Result<(), StoreError> {
         Ok(self.shared.retain(now).await?)
+    }
+
+    /// Sets a segment aside that cannot be read.
+    pub(crate) async fn quarantine(&self, segment: &Segment, reason: &str) -> Result<(), StoreError> {
+        Ok(self.shared.quarantine(segment, reason).await?)
+    }
+
+    /// Writes the manifest again, under the next number.
+    pub(crate) async fn write_manifest(&self) -> Result<(), StoreError> {
+        self.shared.swap(|_| Ok(true)).await?;
+        Ok(())
     }
 
     /// Evicts decoded data from memory.

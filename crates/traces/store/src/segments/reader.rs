@@ -166,7 +166,7 @@ impl SegmentsInner {
     }
 }
 
-fn check(bytes: &[u8], length: u64, checksum: u32) -> Result<(), SegmentError> {
+pub(super) fn check(bytes: &[u8], length: u64, checksum: u32) -> Result<(), SegmentError> {
     if bytes.len() as u64 != length {
         return Err(SegmentError::damaged("has another length than was written"));
     }
@@ -176,7 +176,7 @@ fn check(bytes: &[u8], length: u64, checksum: u32) -> Result<(), SegmentError> {
     }
 }
 
-fn decode(
+pub(super) fn decode(
     requests: FileRanges,
     calls: FileRanges,
     structures: FileRanges,

@@ -281,7 +281,7 @@ fn manifest_fallback(found: &manifest::ManifestSearch, number: u64, why: &Segmen
 }
 
 /// Moves files of segments to the quarantine folder, where nothing is deleted.
-async fn move_to_quarantine(objects: &dyn ObjectStore, files: Vec<Path>) {
+pub(super) async fn move_to_quarantine(objects: &dyn ObjectStore, files: Vec<Path>) {
     for file in files {
         let folder = FOLDERS.iter().find(|(folder, _)| file.as_ref().starts_with(folder));
         let Some((&(_, kind), number)) = folder.zip(segment_of(&file)) else { continue };
@@ -291,7 +291,7 @@ async fn move_to_quarantine(objects: &dyn ObjectStore, files: Vec<Path>) {
     }
 }
 
-fn segment_of(file: &Path) -> Option<u64> {
+pub(super) fn segment_of(file: &Path) -> Option<u64> {
     file.filename()?.strip_suffix(".parquet")?.parse().ok()
 }
 

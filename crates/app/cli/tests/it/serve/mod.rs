@@ -10,6 +10,7 @@ mod packaging;
 mod pages;
 mod security;
 mod server_alerts;
+mod store_commands;
 
 use crate::outcome::command;
 use rustix::process::{Pid, Signal, kill_process};

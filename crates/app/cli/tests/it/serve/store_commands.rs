@@ -1,0 +1,138 @@
+//! `laggard store` on folders of real servers.
+
+use super::{Running, TRACE, TRACE_PATH};
+use crate::outcome::{Outcome, laggard};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn store(words: &[&str]) -> Outcome {
+    laggard(&[&["store"], words].concat())
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// A folder with a stored trace in a segment, and another one in the log of a killed server.
+fn with_two_traces(folder: &Path) {
+    let server = Running::start(folder, &[]);
+    assert_eq!(server.send_trace(TRACE, &[]).status, 200);
+    assert_eq!(server.post("/api/v1/flush").status, 204);
+    assert_eq!(server.send_trace(&TRACE.replace("0af", "1af"), &[]).status, 200);
+}
+
+fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let (mut found, mut folders) = (Vec::new(), vec![folder.join("tenants/default/segments")]);
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => folders.push(path),
+                false if text(&path).ends_with(ending) => found.push(path),
+                false => {}
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn damage(file: &Path) {
+    let mut bytes = fs::read(file).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x55;
+    fs::write(file, bytes).unwrap();
+}
+
+fn finds_the_trace(folder: &Path) -> bool {
+    let server = Running::start(folder, &[]);
+    assert_eq!(server.post("/api/v1/flush").status, 204);
+    let status = server.get(TRACE_PATH).status;
+    assert_eq!(server.get(&TRACE_PATH.replace("0af", "1af")).status, 200, "it was in the log");
+    status == 200
+}
+
+#[test]
+fn an_intact_store_passes_its_check_and_is_not_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    with_two_traces(folder.path());
+    let check = store(&["check", text(folder.path())]);
+    assert_eq!(check.status, 0, "{}{}", check.stdout, check.stderr);
+    assert!(check.stdout.starts_with("default: 1 segment with 1 span and 0 samples in "), "{}", check.stdout);
+    assert!(check.stdout.ends_with("; 1 span in the log\n"), "{}", check.stdout);
+    assert!(finds_the_trace(folder.path()));
+    let empty = tempfile::tempdir().unwrap();
+    let refused = store(&["check", text(empty.path())]);
+    assert!(refused.status == 3 && refused.stderr.contains("no data folder"), "{}", refused.stderr);
+}
+
+#[test]
+fn damaged_segments_are_found_and_set_aside() {
+    for is_missing in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        with_two_traces(folder.path());
+        let file = &files(folder.path(), ".parquet")[0];
+        if is_missing {
+            fs::remove_file(file).unwrap()
+        } else {
+            damage(file)
+        }
+        let check = store(&["check", text(folder.path())]);
+        assert_eq!(check.status, 1, "{}", check.stdout);
+        assert!(check.stdout.contains("Lost: 1 span\n"), "{}", check.stdout);
+        let repair = store(&["repair", text(folder.path())]);
+        assert!(repair.status == 0 && repair.stdout.contains("under quarantine/"), "{}", repair.stdout);
+        let check = store(&["check", text(folder.path())]);
+        assert_eq!(check.status, 0, "{}", check.stdout);
+        assert!(check.stdout.contains("1 segment set aside earlier"), "{}", check.stdout);
+        assert!(!finds_the_trace(folder.path()));
+    }
+}
+
+#[test]
+fn a_manifest_that_cannot_be_read_is_written_anew_from_the_segments() {
+    let folder = tempfile::tempdir().unwrap();
+    with_two_traces(folder.path());
+    for file in files(folder.path(), ".json").iter().chain(&files(folder.path(), ".copy")) {
+        damage(file);
+    }
+    let check = store(&["check", text(folder.path())]);
+    assert!(check.status == 1 && check.stdout.contains("manifest"), "{}", check.stdout);
+    let repair = store(&["repair", text(folder.path())]);
+    assert!(repair.stdout.contains("written anew from the files of 1 segment."), "{}", repair.stdout);
+    assert_eq!(store(&["check", text(folder.path())]).status, 0);
+    assert!(finds_the_trace(folder.path()));
+}
+
+#[test]
+fn a_damaged_copy_of_the_manifest_is_written_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    with_two_traces(folder.path());
+    damage(files(folder.path(), ".copy").last().unwrap());
+    let check = store(&["check", text(folder.path())]);
+    assert!(check.status == 1 && check.stdout.contains("a copy of the manifest"), "{}", check.stdout);
+    let repair = store(&["repair", text(folder.path())]);
+    assert!(repair.stdout.contains("written anew"), "{}", repair.stdout);
+    assert_eq!(store(&["check", text(folder.path())]).status, 0);
+    assert!(finds_the_trace(folder.path()));
+}
+
+#[test]
+fn a_backup_of_a_running_server_is_a_whole_store() {
+    let (folder, backups) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let copy = backups.path().join("first");
+    let server = Running::start(folder.path(), &[]);
+    assert_eq!(server.send_trace(TRACE, &[]).status, 200);
+    assert_eq!(server.post("/api/v1/flush").status, 204);
+    assert_eq!(server.send_trace(&TRACE.replace("0af", "1af"), &[]).status, 200);
+    let backup = store(&["backup", text(folder.path()), text(&copy)]);
+    assert_eq!(backup.status, 0, "{}", backup.stderr);
+    let again = store(&["backup", text(folder.path()), text(&copy)]);
+    assert!(again.status == 3 && again.stderr.contains("is not empty"), "{}", again.stderr);
+    let locked = store(&["repair", text(folder.path())]);
+    assert!(locked.status == 3 && locked.stderr.contains("another server uses"), "{}", locked.stderr);
+    server.stop();
+    fs::remove_dir_all(folder.path()).unwrap();
+    assert_eq!(store(&["check", text(&copy)]).status, 0);
+    assert!(finds_the_trace(&copy));
+}

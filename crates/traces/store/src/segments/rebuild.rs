@@ -1,0 +1,214 @@
+//! A manifest from the files there are, for a store whose manifests cannot be read.
+
+use super::error::SegmentError;
+use super::examine::bytes;
+use super::import_notes::ImportNotes;
+use super::layout::{self, FOLDERS};
+use super::manifest::{FORMAT, FileEntry, FileKind, Manifest, Segment, SegmentKind};
+use super::reader::decode;
+use super::spans_file::{self, TraceFilter};
+use super::table::{self, FileRanges};
+use super::trace_index::TraceIndex;
+use super::{samples_file, shared};
+use crate::LogPosition;
+use bytes::Bytes;
+use futures::TryStreamExt;
+use laggard_model::TraceId;
+use object_store::ObjectStore;
+use object_store::path::Path;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+/// The files of one segment number.
+struct SegmentFiles {
+    number: u64,
+    format: u32,
+    slice_ns: i64,
+    arrived_ns: i64,
+    files: BTreeMap<FileKind, Path>,
+}
+
+/// A rebuilt manifest, and the segments whose files cannot be read.
+pub(crate) struct RebuiltManifest {
+    pub(crate) manifest: Manifest,
+    /// Numbers, and why.
+    pub(crate) unreadable: Vec<(u64, String)>,
+}
+
+/// Lists the segments of all files that can be read, and sets the others aside. A segment whose traces are all in later ones was replaced by them; of one whose
+/// traces are partly there, only the spans count, and compaction removes copies. Losses that the manifest listed are forgotten, and
+/// the log is replayed from its first record, so that spans may be stored twice; they are counted once.
+///
+/// # Errors
+/// When the storage does not answer.
+pub(crate) async fn rebuild(
+    objects: &dyn ObjectStore,
+    first_record: u64,
+) -> Result<RebuiltManifest, SegmentError> {
+    let mut found = list(objects).await?;
+    let next_segment = found.last().map_or(1, |files| files.number + 1);
+    let (mut segments, mut unreadable) = (Vec::new(), Vec::new());
+    let mut seen: HashSet<TraceId> = HashSet::new();
+    while let Some(files) = found.pop() {
+        match read(objects, &files, &mut seen).await {
+            Ok(segment) => segments.extend(segment.map(Arc::new)),
+            Err(SegmentError::Damaged(reason)) => {
+                // A file that no manifest names is deleted at the next start.
+                shared::move_to_quarantine(objects, files.files.into_values().collect()).await;
+                unreadable.push((files.number, reason));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let newest_ns = segments.iter().map(|segment| segment.last_ns).max().unwrap_or(i64::MIN);
+    segments.iter_mut().for_each(|segment| Arc::make_mut(segment).newest_ns = newest_ns);
+    segments.sort_by_key(|segment| segment.number);
+    let last = layout::manifest_numbers(objects).await?.last().copied().unwrap_or(0);
+    let position =
+        LogPosition { replay_from: first_record, settled: first_record - 1, ..LogPosition::default() };
+    let manifest = Manifest { number: last + 1, next_segment, position, segments, ..Manifest::empty() };
+    Ok(RebuiltManifest { manifest, unreadable })
+}
+
+/// The files of every segment number, ascending.
+async fn list(objects: &dyn ObjectStore) -> Result<Vec<SegmentFiles>, SegmentError> {
+    let mut by_number: BTreeMap<u64, SegmentFiles> = BTreeMap::new();
+    for (folder, kind) in FOLDERS {
+        let all: Vec<_> = objects.list(Some(&Path::from(folder))).try_collect().await?;
+        for object in all {
+            let slice = object.location.parts().nth(1).and_then(|part| part.as_ref().parse::<i64>().ok());
+            let (Some(number), Some(seconds)) = (shared::segment_of(&object.location), slice) else {
+                continue;
+            };
+            let files = by_number.entry(number).or_insert_with(|| SegmentFiles {
+                number,
+                format: FORMAT,
+                slice_ns: seconds.saturating_mul(1_000_000_000),
+                arrived_ns: i64::MIN,
+                files: BTreeMap::new(),
+            });
+            if folder == "forms" {
+                files.format = 1;
+            }
+            let written = object.last_modified.timestamp_nanos_opt().unwrap_or(i64::MAX);
+            files.arrived_ns = files.arrived_ns.max(written);
+            files.files.insert(kind, object.location);
+        }
+    }
+    Ok(by_number.into_values().collect())
+}
+
+/// A segment of files; `None` if others have replaced it.
+async fn read(
+    objects: &dyn ObjectStore,
+    files: &SegmentFiles,
+    seen: &mut HashSet<TraceId>,
+) -> Result<Option<Segment>, SegmentError> {
+    let mut segment = Segment {
+        number: files.number,
+        format: files.format,
+        kind: SegmentKind::Samples,
+        slice_ns: files.slice_ns,
+        order: files.number,
+        first_ns: files.slice_ns,
+        last_ns: files.slice_ns,
+        arrived_ns: Some(files.arrived_ns),
+        newest_ns: i64::MIN,
+        trace_min: None,
+        trace_max: None,
+        spans: 0,
+        requests: 0,
+        samples: 0,
+        notes: ImportNotes::default(),
+        files: BTreeMap::new(),
+    };
+    if let Some(path) = files.files.get(&FileKind::Samples) {
+        let read = bytes(objects, path).await?;
+        segment.files.insert(FileKind::Samples, entry(&read)?);
+        let samples = samples_file::decode(FileRanges::from_bytes(read))?;
+        let times = || samples.rows.iter().map(|row| row.time.unix_ns());
+        segment.samples = samples.rows.len() as u64;
+        segment.first_ns = times().min().unwrap_or(files.slice_ns);
+        segment.last_ns = times().max().unwrap_or(files.slice_ns);
+        return Ok(Some(segment));
+    }
+    let Some(path) = files.files.get(&FileKind::Spans) else {
+        return Err(SegmentError::damaged("has no file of spans"));
+    };
+    let read = bytes(objects, path).await?;
+    let traces = add_spans(&mut segment, read)?;
+    let known = traces.iter().filter(|trace| seen.contains(trace)).count();
+    if known == traces.len() {
+        return Ok(None);
+    }
+    segment.kind = SegmentKind::Late;
+    if known == 0 && add_requests(objects, &mut segment, files).await? {
+        segment.kind = SegmentKind::Traces;
+    }
+    seen.extend(traces);
+    Ok(Some(segment))
+}
+
+/// Adds the file of spans; returns their traces.
+fn add_spans(segment: &mut Segment, read: Bytes) -> Result<Vec<TraceId>, SegmentError> {
+    let entry = entry(&read)?;
+    let index = TraceIndex::read(&entry, read.slice(entry.tail as usize..))?;
+    let groups = index.groups(TraceFilter::All);
+    for (range, &group) in index.ranges(&groups).into_iter().zip(&groups) {
+        if !index.is_intact(group, &read[range.start as usize..range.end as usize]) {
+            return Err(SegmentError::damaged("has other spans than were written"));
+        }
+    }
+    let spans = spans_file::decode(FileRanges::from_bytes(read), &index, groups, TraceFilter::All)?;
+    let starts = || spans.rows.iter().map(|row| row.start.unix_ns());
+    segment.first_ns = starts().min().unwrap_or(segment.slice_ns);
+    segment.last_ns = starts().max().unwrap_or(segment.slice_ns);
+    segment.spans = spans.rows.len() as u64;
+    segment.files.insert(FileKind::Spans, entry);
+    let traces: Vec<TraceId> =
+        spans.rows.chunk_by(|a, b| a.trace == b.trace).map(|rows| rows[0].trace).collect();
+    (segment.trace_min, segment.trace_max) = (traces.first().copied(), traces.last().copied());
+    Ok(traces)
+}
+
+/// Adds the files of requests, if all are there and can be read.
+async fn add_requests(
+    objects: &dyn ObjectStore,
+    segment: &mut Segment,
+    files: &SegmentFiles,
+) -> Result<bool, SegmentError> {
+    let kinds = [FileKind::Requests, FileKind::Calls, FileKind::Structures];
+    let mut all = Vec::new();
+    for kind in kinds {
+        let Some(path) = files.files.get(&kind) else { return Ok(false) };
+        all.push(bytes(objects, path).await?);
+    }
+    let entries: Result<Vec<FileEntry>, SegmentError> = all.iter().map(|bytes| entry(bytes)).collect();
+    let ranges: Vec<FileRanges> = all.into_iter().map(FileRanges::from_bytes).collect();
+    let Ok([requests, calls, structures]) = <[FileRanges; 3]>::try_from(ranges) else { return Ok(false) };
+    let (Ok(entries), Ok(slice)) = (entries, decode(requests, calls, structures)) else { return Ok(false) };
+    segment.requests = slice.requests.len() as u64;
+    segment.files.extend(kinds.into_iter().zip(entries));
+    Ok(true)
+}
+
+/// What the manifest says of a file. Its rows are checked by the checksums in its footer, where it has them.
+fn entry(bytes: &Bytes) -> Result<FileEntry, SegmentError> {
+    let metadata = table::footer(&FileRanges::from_bytes(bytes.clone()))?;
+    let groups = metadata.metadata().row_groups();
+    let tail = groups.iter().map(|group| table::rows_of(group).end).max().unwrap_or(0);
+    let behind = bytes.get(tail as usize..).ok_or_else(|| SegmentError::damaged("is cut short"))?;
+    for (group, checksum) in groups.iter().zip(table::checksums(&metadata)?) {
+        let range = table::rows_of(group);
+        let rows = bytes.get(range.start as usize..range.end as usize);
+        if rows.is_none_or(|rows| crc32c::crc32c(rows) != checksum) {
+            return Err(SegmentError::damaged("has other rows than were written"));
+        }
+    }
+    Ok(FileEntry {
+        bytes: bytes.len() as u64,
+        crc32c: crc32c::crc32c(bytes),
+        tail,
+        tail_crc32c: crc32c::crc32c(behind),
+    })
+}
