@@ -31,12 +31,12 @@ pub struct FolderCheck {
     /// Segments that were set aside earlier.
     pub set_aside: u64,
     /// What is damaged or missing.
-    pub problems: Vec<FolderProblem>,
+    pub problems: Vec<DamagedFile>,
 }
 
 /// A damaged or missing file.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct FolderProblem {
+pub struct DamagedFile {
     /// Its path in the folder.
     pub file: String,
     /// What is wrong with it.
@@ -108,7 +108,7 @@ impl StoreFolder {
         let disk = ReadOnly(Disk::open(&self.log()).map_err(|error| failed(&self.log(), error))?);
         let from = if examined.manifest.is_some() { position.replay_from } else { first_record(&disk)? };
         let replayed = replay(&disk, from, &mut |_, batch| check.log_spans += batch.spans.len() as u64)?;
-        check.problems.extend(replayed.corrupt.iter().map(|range| FolderProblem {
+        check.problems.extend(replayed.corrupt.iter().map(|range| DamagedFile {
             file: format!("log/{}", range.file),
             text: format!("{} bytes are no readable records", range.bytes),
             lost: counted(range.records, "batch", "batches"),
@@ -138,7 +138,7 @@ impl StoreFolder {
             }
             return Ok(done);
         }
-        let is_manifest = |problem: &&FolderProblem| problem.file.starts_with("manifest");
+        let is_manifest = |problem: &&DamagedFile| problem.file.starts_with("manifest");
         let has_damaged_manifest = examined.problems.iter().any(|problem| is_manifest(&problem));
         if !has_damaged_manifest && examined.damaged.is_empty() {
             return Ok(done);

@@ -35,7 +35,7 @@ pub use budget::SharedMemory;
 pub use clock::{Clock, SystemClock};
 pub use error::{AppendError, StoreError};
 pub use flush_batch::{ClosePoint, FlushBatch, LogPosition};
-pub use folder::{CopiedFolder, FolderCheck, FolderProblem, StoreFolder};
+pub use folder::{CopiedFolder, DamagedFile, FolderCheck, StoreFolder};
 pub use segments::{DurableFolder, SegmentFigures, Segments};
 pub use settings::StoreSettings;
 pub use state::{StoreIssue, StoreState};

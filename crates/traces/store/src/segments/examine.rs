@@ -5,7 +5,7 @@ use super::layout;
 use super::manifest::{self, Manifest, Segment};
 use super::reader::check;
 use crate::LogPosition;
-use crate::folder::{FolderProblem, counted};
+use crate::folder::{DamagedFile, counted};
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub(crate) struct ExaminedSegments {
     /// The newest manifest that can be read; `None` if there are some, and none can.
     pub(crate) manifest: Option<Manifest>,
-    pub(crate) problems: Vec<FolderProblem>,
+    pub(crate) problems: Vec<DamagedFile>,
     /// Segments with a damaged or missing file, and why they cannot be read.
     pub(crate) damaged: Vec<(Arc<Segment>, String)>,
 }
@@ -34,7 +34,7 @@ pub(crate) async fn examine(objects: &dyn ObjectStore) -> Result<ExaminedSegment
     let found = match manifest::newest(objects).await {
         Ok(found) => found,
         Err(SegmentError::Storage(reason)) if !layout::manifest_numbers(objects).await?.is_empty() => {
-            let problem = FolderProblem {
+            let problem = DamagedFile {
                 file: "manifest".to_owned(),
                 text: reason,
                 lost: "which segments there are; they can be listed again".to_owned(),
@@ -43,11 +43,11 @@ pub(crate) async fn examine(objects: &dyn ObjectStore) -> Result<ExaminedSegment
         }
         Err(error) => return Err(error),
     };
-    let mut problems: Vec<FolderProblem> = Vec::new();
+    let mut problems: Vec<DamagedFile> = Vec::new();
     for (number, error) in &found.unreadable {
         let is_copied = found.manifest.number == *number;
         let lost = if is_copied { "nothing: its copy can be read" } else { "what only this manifest names" };
-        problems.push(FolderProblem {
+        problems.push(DamagedFile {
             file: layout::manifest(*number).to_string(),
             text: error.to_string(),
             lost: lost.to_owned(),
@@ -63,16 +63,16 @@ pub(crate) async fn examine(objects: &dyn ObjectStore) -> Result<ExaminedSegment
                 0 => counted(segment.spans, "span", "spans"),
                 samples => counted(samples, "sample", "samples"),
             };
-            problems.push(FolderProblem { file, text: reason.clone(), lost });
+            problems.push(DamagedFile { file, text: reason.clone(), lost });
             damaged.push((segment.clone(), reason));
         }
     }
     Ok(ExaminedSegments { manifest: Some(found.manifest), problems, damaged })
 }
 
-async fn copy_problem(objects: &dyn ObjectStore, number: u64) -> Result<Option<FolderProblem>, SegmentError> {
+async fn copy_problem(objects: &dyn ObjectStore, number: u64) -> Result<Option<DamagedFile>, SegmentError> {
     let path = layout::manifest_copy(number);
-    let problem = |text: String| FolderProblem {
+    let problem = |text: String| DamagedFile {
         file: path.to_string(),
         text,
         lost: "nothing: it is a copy of the manifest".to_owned(),
