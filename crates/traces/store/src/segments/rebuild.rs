@@ -183,7 +183,7 @@ async fn add_requests(
         let Some(path) = files.files.get(&kind) else { return Ok(false) };
         all.push(bytes(objects, path).await?);
     }
-    let entries: Result<Vec<FileEntry>, SegmentError> = all.iter().map(|bytes| entry(bytes)).collect();
+    let entries: Result<Vec<FileEntry>, SegmentError> = all.iter().map(entry).collect();
     let ranges: Vec<FileRanges> = all.into_iter().map(FileRanges::from_bytes).collect();
     let Ok([requests, calls, structures]) = <[FileRanges; 3]>::try_from(ranges) else { return Ok(false) };
     let (Ok(entries), Ok(slice)) = (entries, decode(requests, calls, structures)) else { return Ok(false) };
