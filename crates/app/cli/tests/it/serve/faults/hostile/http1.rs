@@ -191,3 +191,32 @@ pub(super) fn random_bytes(mut attack: Attack<'_>) {
         }
     }
 }
+
+/// Hundreds of connections that send nothing, more than one address may have; the oldest are given up for new ones.
+pub(super) fn half_open(attack: Attack<'_>) {
+    let ports = [attack.server.http, attack.server.otlp_http, attack.server.otlp_grpc, attack.server.zipkin];
+    let mut open = std::collections::VecDeque::new();
+    while attack.should_continue() {
+        for port in ports {
+            open.extend(connect(port));
+        }
+        while open.len() > 4 * 600 {
+            open.pop_front();
+        }
+    }
+}
+
+/// Every span of another service, operation, and replica.
+pub(super) fn new_names(mut attack: Attack<'_>) {
+    let json = "Content-Type: application/json\r\n";
+    while attack.should_continue() {
+        let span = |number: u64| {
+            format!(
+                r#"{{"resource":{{"attributes":[{{"key":"service.name","value":{{"stringValue":"s-{number:x}"}}}},{{"key":"service.instance.id","value":{{"stringValue":"i-{number:x}"}}}}]}},"scopeSpans":[{{"spans":[{{"traceId":"{number:032x}","spanId":"{number:016x}","name":"GET /{number:x}","kind":2,"startTimeUnixNano":"1700000000000000000","endTimeUnixNano":"1700000000001000000"}}]}}]}}"#
+            )
+        };
+        let spans: Vec<String> = (0..500).map(|_| span(1 + attack.random.below(u64::MAX - 1))).collect();
+        let body = format!(r#"{{"resourceSpans":[{}]}}"#, spans.join(","));
+        refused(attack.server.otlp_http, "/v1/traces", json, body.as_bytes(), &[200, 503]);
+    }
+}

@@ -42,6 +42,8 @@ const ATTACKS: &[(&str, Attacker)] = &[
     ("content types", http1::wrong_types),
     ("random bytes", http1::random_bytes),
     ("many jobs", http1::many_jobs),
+    ("half-open", http1::half_open),
+    ("new names", http1::new_names),
     ("mutations", mutations::mutated_requests),
     ("rapid reset", http2::rapid_reset),
     ("many streams", http2::many_streams),
