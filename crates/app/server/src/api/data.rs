@@ -38,6 +38,12 @@ where
     let busy = |_| ApiError::new(ProblemKind::Busy, "too many queries are waiting");
     let turn = state.api.queries.acquire(ClientId::current());
     let permit = tokio::time::timeout(QUEUE_MAX, turn).await.map_err(busy)?;
+    if state.memory.is_short() {
+        return Err(ApiError::new(
+            ProblemKind::Busy,
+            "the process is close to its limit of memory (`memory`)",
+        ));
+    }
     let stop = Stop::default();
     let _listed = state.api.running.begin(&stop);
     let slices = stop.wait_for(slices(store, window, state.memory.calls_max())).await?;

@@ -55,12 +55,12 @@ const IMPORTS_AT_ONCE: usize = 2;
 
 impl Api {
     /// `queries` limits the queries of people and of continuous detection together. Needs a running runtime.
-    pub(crate) fn new(settings: &ServeSettings, queries: Arc<Semaphore>) -> Api {
+    pub(crate) fn new(settings: &ServeSettings, memory: Arc<ProcessMemory>, queries: Arc<Semaphore>) -> Api {
         let cache = Arc::new(RequestCache::default());
         tokio::spawn(keep_expiring(cache.clone()));
         let running = Arc::<RunningWork>::default();
         Api {
-            jobs: Jobs::new(JobLimits::default(), running.clone()),
+            jobs: Jobs::new(JobLimits::default(), running.clone(), memory),
             running,
             queries: SharedPermits::new(queries),
             imports: Arc::new(Semaphore::new(IMPORTS_AT_ONCE)),

@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! half                for questions: what they would read is estimated before
-//! three quarters      caches are dropped
-//! nine tenths         the newest question is ended
+//! three quarters      caches are dropped, long questions run one at a time
+//! nine tenths         the newest question is ended, and none begins
 //! nineteen twentieths telemetry is refused for now
 //! ```
 //!
-//! Open traces and caches have limits of their own, a quarter of it each at most.
+//! Open traces and caches have limits of their own, a quarter of it each at most; messages on their way an eighth.
 
 use super::process::resident_bytes;
 use laggard_model::Timestamp;
@@ -51,6 +51,11 @@ impl ProcessMemory {
     /// A part of the store's, at most a quarter of all.
     pub(crate) fn at_most_a_quarter(&self, bytes: usize) -> usize {
         bytes.min(usize::try_from(self.limit / 4).unwrap_or(usize::MAX))
+    }
+
+    /// A part of the receivers', at most an eighth of all.
+    pub(crate) fn at_most_an_eighth(&self, bytes: usize) -> usize {
+        bytes.min(usize::try_from(self.limit / 8).unwrap_or(usize::MAX))
     }
 
     /// Most calls that one question may read.

@@ -22,7 +22,7 @@ pub(crate) struct Receivers {
 
 impl Receivers {
     pub(crate) fn new(limits: &LimitSettings, memory: Arc<ProcessMemory>) -> Receivers {
-        let settings = ReceiveSettings::new(limits);
+        let settings = ReceiveSettings::new(limits, &memory);
         let processors = available_threads().get();
         Receivers {
             settings,

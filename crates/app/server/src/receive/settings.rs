@@ -1,5 +1,6 @@
 //! Limits of the receivers.
 
+use crate::operations::ProcessMemory;
 use crate::settings::LimitSettings;
 use std::time::Duration;
 
@@ -16,17 +17,20 @@ pub(super) struct ReceiveSettings {
     pub(super) wait_max: Duration,
 }
 
-/// Most bytes in flight, unless few of the largest messages need more.
+/// Most bytes in flight, unless few of the largest messages need more; at most an eighth of the process's memory, for a decoded message
+/// takes a multiple of its bytes.
 const IN_FLIGHT_BYTES_MAX: usize = 256 << 20;
 const WAIT_MAX: Duration = Duration::from_secs(1);
 
 impl ReceiveSettings {
-    pub(super) fn new(limits: &LimitSettings) -> ReceiveSettings {
+    pub(super) fn new(limits: &LimitSettings, memory: &ProcessMemory) -> ReceiveSettings {
         let decompressed_bytes_max = limits.decompressed.bytes().max(limits.message.bytes());
         ReceiveSettings {
             message_bytes_max: limits.message.bytes(),
             decompressed_bytes_max,
-            in_flight_bytes_max: decompressed_bytes_max.saturating_mul(4).max(IN_FLIGHT_BYTES_MAX),
+            in_flight_bytes_max: memory
+                .at_most_an_eighth(decompressed_bytes_max.saturating_mul(4).max(IN_FLIGHT_BYTES_MAX))
+                .max(decompressed_bytes_max),
             wait_max: WAIT_MAX,
         }
     }

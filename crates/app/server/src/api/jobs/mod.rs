@@ -22,6 +22,7 @@ use super::client_id::ClientId;
 use super::parameters::now;
 use super::problem::{ApiError, ProblemKind};
 use super::running::RunningWork;
+use crate::operations::ProcessMemory;
 use laggard_model::Timestamp;
 use laggard_parallel::{CancelReason, Canceled};
 use queue::{FairQueue, QueuedJob};
@@ -125,6 +126,7 @@ pub(crate) struct Jobs {
 struct Shared {
     limits: JobLimits,
     running: Arc<RunningWork>,
+    memory: Arc<ProcessMemory>,
     table: Mutex<JobQueue>,
     woken: Condvar,
 }
@@ -147,8 +149,8 @@ pub(crate) struct NewJob<'a> {
 }
 
 impl Jobs {
-    pub(crate) fn new(limits: JobLimits, running: Arc<RunningWork>) -> Jobs {
-        let shared = Shared { limits, running, table: Mutex::default(), woken: Condvar::new() };
+    pub(crate) fn new(limits: JobLimits, running: Arc<RunningWork>, memory: Arc<ProcessMemory>) -> Jobs {
+        let shared = Shared { limits, running, memory, table: Mutex::default(), woken: Condvar::new() };
         Jobs { shared: Arc::new(shared) }
     }
 
@@ -256,7 +258,7 @@ impl Shared {
     fn run(&self, only_short: bool) {
         loop {
             let mut table = self.table();
-            let Some(queued) = table.waiting.pop(only_short, &self.limits) else {
+            let Some(queued) = table.waiting.pop(only_short, &self.limits, &self.memory) else {
                 let waited =
                     self.woken.wait_timeout(table, IDLE).expect("no thread panics while it holds the lock");
                 table = waited.0;
@@ -270,6 +272,9 @@ impl Shared {
             drop(table);
             let QueuedJob { job, client, size, work } = queued;
             job.progress.set_state(JobState::Running);
+            if size == JobSize::Long && self.memory.is_short() {
+                job.progress.stop.cancel(CancelReason::Memory);
+            }
             let listed = (size == JobSize::Long).then(|| self.running.begin(&job.progress.stop));
             let outcome = answer(&job, work);
             drop(listed);

@@ -2,6 +2,7 @@
 
 use super::{Job, JobLimits, Work};
 use crate::api::client_id::ClientId;
+use crate::operations::ProcessMemory;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -51,8 +52,15 @@ impl FairQueue {
         }
     }
 
-    /// The next job for a thread. Long jobs of one client leave a thread to others.
-    pub(super) fn pop(&mut self, only_short: bool, limits: &JobLimits) -> Option<QueuedJob> {
+    /// The next job for a thread. Long jobs of one client leave a thread to others; while memory is tight, one runs at a time.
+    pub(super) fn pop(
+        &mut self,
+        only_short: bool,
+        limits: &JobLimits,
+        memory: &ProcessMemory,
+    ) -> Option<QueuedJob> {
+        let is_running = self.clients.iter().any(|queue| queue.running > 0);
+        let only_short = only_short || is_running && memory.is_tight();
         let of_client_max = limits.threads.saturating_sub(1).max(1);
         let may_run = |queue: &ClientQueue, size: JobSize| match size {
             JobSize::Short => true,

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::api::problem::ProblemKind;
+use crate::operations::ProcessMemory;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -10,11 +11,16 @@ fn answer() -> Answer {
 }
 
 fn jobs(limits: JobLimits) -> Jobs {
-    Jobs::new(limits, Arc::default())
+    with_memory(limits, 0)
 }
 
 fn new(tenant: &str) -> NewJob<'_> {
     NewJob { tenant, client: ClientId::from_number(1), question: "diagnose", size: JobSize::Long }
+}
+
+/// With so many percent of the memory in use.
+fn with_memory(limits: JobLimits, percent: u64) -> Jobs {
+    Jobs::new(limits, Arc::default(), Arc::new(ProcessMemory::with_resident(100, percent)))
 }
 
 fn small_limits() -> JobLimits {
@@ -112,6 +118,27 @@ fn waiting_for_the_store_is_canceled() {
     }
     jobs.cancel(&job);
     assert_eq!(wait(&job), JobState::Canceled);
+}
+
+#[test]
+fn long_questions_run_one_at_a_time_while_memory_is_tight() {
+    let jobs = with_memory(JobLimits { threads: 3, ..small_limits() }, 80);
+    let question_of = |client| NewJob { client: ClientId::from_number(client), ..new("t") };
+    let (first, end_first) = blocked(&jobs, question_of(1));
+    let other = jobs.submit(question_of(2), |_| Ok(answer())).unwrap();
+    let short = jobs.submit(NewJob { size: JobSize::Short, ..question_of(3) }, |_| Ok(answer())).unwrap();
+    assert_eq!(wait(&short), JobState::Done);
+    assert_eq!(other.progress.progress().state, JobState::Waiting);
+    end_first.send(()).unwrap();
+    assert_eq!((wait(&first), wait(&other)), (JobState::Done, JobState::Done));
+}
+
+#[test]
+fn no_long_question_begins_while_memory_is_short() {
+    let jobs = with_memory(small_limits(), 92);
+    let job = jobs.submit(new("t"), |progress| progress.stage("reading", 0).map(|()| answer())).unwrap();
+    assert_eq!(wait(&job), JobState::Failed);
+    assert_eq!(job.outcome().unwrap().err().unwrap().kind(), ProblemKind::TooMuchData);
 }
 
 #[test]

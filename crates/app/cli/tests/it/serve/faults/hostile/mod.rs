@@ -121,7 +121,8 @@ fn slowest_query(server: Addresses) -> ResponseTime {
         let started = Instant::now();
         let response = http_client::request(server.http, "GET", path, "").expect("other clients are served");
         // A query is rejected with 503 while too many others are waiting.
-        let busy = path == "/api/v1/services" && response.status == 503;
+        // So is telemetry while the process has nearly reached its limit of memory, and then it is not ready.
+        let busy = matches!(path, "/api/v1/services" | "/readyz") && response.status == 503;
         assert!(response.status == 200 || busy, "{path}: {}: {}", response.status, response.body);
         ResponseTime { time: started.elapsed(), path }
     });
