@@ -8,7 +8,7 @@ use laggard_numeric::{
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::textbook::{Shrink, decompose, to_nalgebra};
+use crate::textbook::{Shrink, Textbook, decompose, to_nalgebra};
 
 /// Low rank plus spikes plus noise, any shape up to 40 x 12 or its transpose.
 fn matrices() -> impl Strategy<Value = Matrix> {
@@ -28,6 +28,17 @@ fn matrices() -> impl Strategy<Value = Matrix> {
     })
 }
 
+/// Whether the reference stays where it is when the input changes in the twelfth digit. Of rare matrices its SVD is inaccurate.
+fn is_stable(expected: &Textbook, matrix: &Matrix, lambda: f64, shrink: Shrink) -> bool {
+    let mut nearby = matrix.clone();
+    for row in 0..nearby.rows() {
+        let values = nearby.row_mut(row).iter_mut().enumerate();
+        values.for_each(|(column, value)| *value *= 1.0 + 1e-12 * ((row * 7 + column * 3) % 5) as f64);
+    }
+    let moved = decompose(&nearby, lambda, shrink);
+    (moved.low_rank - &expected.low_rank).norm() <= 1e-6 * matrix.frobenius_norm()
+}
+
 /// Values with many ties.
 fn coarse_values(most: usize) -> impl Strategy<Value = Vec<f64>> {
     vec((0..9_i32).prop_map(f64::from), 0..most)
@@ -41,6 +52,7 @@ proptest! {
         let expected = decompose(&matrix, lambda, Shrink::Entries);
         // Where the residual leaps past the tolerance, rounding decides which iterate is the last.
         prop_assume!(parts.iterations == expected.iterations);
+        prop_assume!(is_stable(&expected, &matrix, lambda, Shrink::Entries));
         let tolerance = 1e-4 * matrix.frobenius_norm();
         prop_assert!((to_nalgebra(&parts.low_rank) - expected.low_rank).norm() <= tolerance);
         prop_assert!((to_nalgebra(&parts.sparse) - expected.sparse).norm() <= tolerance);
@@ -53,6 +65,7 @@ proptest! {
         let expected = decompose(&matrix, lambda, Shrink::Columns);
         // Where the residual leaps past the tolerance, rounding decides which iterate is the last.
         prop_assume!(parts.iterations == expected.iterations);
+        prop_assume!(is_stable(&expected, &matrix, lambda, Shrink::Columns));
         let tolerance = 1e-4 * matrix.frobenius_norm();
         prop_assert!((to_nalgebra(&parts.low_rank) - expected.low_rank).norm() <= tolerance);
         prop_assert!((to_nalgebra(&parts.sparse) - expected.sparse).norm() <= tolerance);

@@ -183,9 +183,12 @@ fn connections_of_one_address_make_room_for_another() {
         })
         .collect();
     assert_eq!(server.get("/healthz").status, 200);
-    assert_eq!(half_open[0].read(&mut [0; 1]).unwrap_or(0), 0, "the longest idle one was closed");
-    let metrics = server.get("/metrics").body;
-    let displaced = metrics.split("laggard_connections_displaced_total{listener=\"http\"} ").nth(1).unwrap();
-    assert!(displaced.lines().next().unwrap().parse::<u64>().unwrap() >= 18, "{displaced}");
+    for stream in &mut half_open[..18] {
+        match stream.read(&mut [0; 1]) {
+            Ok(0) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => {}
+            other => panic!("the longest idle ones are closed: {other:?}"),
+        }
+    }
     assert_eq!(server.request("zipkin", "GET", "/", &[], "").status, 404, "other listeners go on");
 }
