@@ -4,6 +4,7 @@ use super::error::SegmentError;
 use super::layout;
 use super::manifest::{self, Manifest, Segment};
 use super::reader::check;
+use super::shared::stray_files;
 use crate::LogPosition;
 use crate::folder::{DamagedFile, counted};
 use object_store::path::Path;
@@ -43,6 +44,14 @@ pub(crate) async fn examine(objects: &dyn ObjectStore) -> Result<ExaminedSegment
         }
         Err(error) => return Err(error),
     };
+    if found.numbers.is_empty() && !stray_files(objects, &found.manifest).await?.is_empty() {
+        let problem = DamagedFile {
+            file: "manifest".to_owned(),
+            text: "there is none, and there are files of segments".to_owned(),
+            lost: "which segments there are; they can be listed again".to_owned(),
+        };
+        return Ok(ExaminedSegments { manifest: None, problems: vec![problem], damaged: Vec::new() });
+    }
     let mut problems: Vec<DamagedFile> = Vec::new();
     for (number, error) in &found.unreadable {
         let is_copied = found.manifest.number == *number;

@@ -12,11 +12,12 @@ use super::trace_index::TraceIndex;
 use super::{samples_file, shared};
 use crate::LogPosition;
 use bytes::Bytes;
-use futures::TryStreamExt;
+use futures::{FutureExt, TryStreamExt};
 use laggard_model::TraceId;
 use object_store::ObjectStore;
 use object_store::path::Path;
 use std::collections::{BTreeMap, HashSet};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 /// The files of one segment number.
@@ -35,9 +36,9 @@ pub(crate) struct RebuiltManifest {
     pub(crate) unreadable: Vec<(u64, String)>,
 }
 
-/// Lists the segments of all files that can be read, and sets the others aside. A segment whose traces are all in later ones was replaced by them; of one whose
-/// traces are partly there, only the spans count, and compaction removes copies. Losses that the manifest listed are forgotten, and
-/// the log is replayed from its first record, so that spans may be stored twice; they are counted once.
+/// Lists the segments of all files that can be read, and sets the others aside. Segments that share traces with one that has requests
+/// are late ones: compaction assembles them, and removes copies, for example where one has replaced another. Losses that the manifest
+/// listed are forgotten, and the log is replayed from its first record, so that spans may be stored twice; they are counted once.
 ///
 /// # Errors
 /// When the storage does not answer.
@@ -49,9 +50,13 @@ pub(crate) async fn rebuild(
     let next_segment = found.last().map_or(1, |files| files.number + 1);
     let (mut segments, mut unreadable) = (Vec::new(), Vec::new());
     let mut seen: HashSet<TraceId> = HashSet::new();
+    // Those with requests come first, the newest of them before what it may have replaced.
+    found.sort_by_key(|files| (files.files.contains_key(&FileKind::Requests), files.number));
     while let Some(files) = found.pop() {
-        match read(objects, &files, &mut seen).await {
-            Ok(segment) => segments.extend(segment.map(Arc::new)),
+        // The library panics on some damaged footers.
+        let read = AssertUnwindSafe(read(objects, &files, &mut seen)).catch_unwind().await;
+        match read.unwrap_or_else(|_| Err(SegmentError::damaged("cannot be decoded"))) {
+            Ok(segment) => segments.push(Arc::new(segment)),
             Err(SegmentError::Damaged(reason)) => {
                 // A file that no manifest names is deleted at the next start.
                 shared::move_to_quarantine(objects, files.files.into_values().collect()).await;
@@ -98,12 +103,12 @@ async fn list(objects: &dyn ObjectStore) -> Result<Vec<SegmentFiles>, SegmentErr
     Ok(by_number.into_values().collect())
 }
 
-/// A segment of files; `None` if others have replaced it.
+/// A segment of files.
 async fn read(
     objects: &dyn ObjectStore,
     files: &SegmentFiles,
     seen: &mut HashSet<TraceId>,
-) -> Result<Option<Segment>, SegmentError> {
+) -> Result<Segment, SegmentError> {
     let mut segment = Segment {
         number: files.number,
         format: files.format,
@@ -130,23 +135,20 @@ async fn read(
         segment.samples = samples.rows.len() as u64;
         segment.first_ns = times().min().unwrap_or(files.slice_ns);
         segment.last_ns = times().max().unwrap_or(files.slice_ns);
-        return Ok(Some(segment));
+        return Ok(segment);
     }
     let Some(path) = files.files.get(&FileKind::Spans) else {
         return Err(SegmentError::damaged("has no file of spans"));
     };
     let read = bytes(objects, path).await?;
     let traces = add_spans(&mut segment, read)?;
-    let known = traces.iter().filter(|trace| seen.contains(trace)).count();
-    if known == traces.len() {
-        return Ok(None);
-    }
     segment.kind = SegmentKind::Late;
-    if known == 0 && add_requests(objects, &mut segment, files).await? {
+    let is_known = traces.iter().any(|trace| seen.contains(trace));
+    if !is_known && add_requests(objects, &mut segment, files).await? {
         segment.kind = SegmentKind::Traces;
     }
     seen.extend(traces);
-    Ok(Some(segment))
+    Ok(segment)
 }
 
 /// Adds the file of spans; returns their traces.

@@ -89,8 +89,8 @@ impl SegmentsInner {
         let unreadable_manifest =
             found.unreadable.first().map(|(number, why)| manifest_fallback(&found, *number, why));
         let highest = found.numbers.last().copied().unwrap_or(0);
-        if found.manifest.number < highest {
-            // A manifest that cannot be read may have named them.
+        if found.manifest.number < highest || found.numbers.is_empty() {
+            // A manifest that cannot be read, or is missing, may have named them.
             move_to_quarantine(&*objects, stray).await;
         } else {
             let oldest_retained = highest.saturating_sub(MANIFESTS_RETAINED);
@@ -255,7 +255,10 @@ impl SegmentsInner {
     }
 }
 
-async fn stray_files(objects: &dyn ObjectStore, manifest: &Manifest) -> Result<Vec<Path>, SegmentError> {
+pub(super) async fn stray_files(
+    objects: &dyn ObjectStore,
+    manifest: &Manifest,
+) -> Result<Vec<Path>, SegmentError> {
     let named: HashSet<Path> = (manifest.segments.iter())
         .flat_map(|segment| segment.files.keys().map(|&kind| segment.path(kind)))
         .collect();

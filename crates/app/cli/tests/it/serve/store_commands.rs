@@ -104,6 +104,41 @@ fn a_manifest_that_cannot_be_read_is_written_anew_from_the_segments() {
     assert!(finds_the_trace(folder.path()));
 }
 
+fn spans_of_the_trace(server: &Running) -> usize {
+    server.get(TRACE_PATH).body.matches("00f067aa0ba902b").count()
+}
+
+#[test]
+fn a_rebuilt_manifest_keeps_spans_of_a_trace_that_are_in_several_segments() {
+    for is_missing in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        with_two_traces(folder.path());
+        let server = Running::start(folder.path(), &[]);
+        let late = super::message(TRACE).replace("00f067aa0ba902b7", "00f067aa0ba902b8");
+        let json = "Content-Type: application/json";
+        assert_eq!(server.request("otlp_http", "POST", "/v1/traces", &[json], &late).status, 200);
+        assert_eq!(server.post("/api/v1/flush").status, 204);
+        let spans = spans_of_the_trace(&server);
+        server.stop();
+        assert!(spans > 1, "the late span is in another segment");
+        let manifests = folder.path().join("tenants/default/segments/manifest");
+        match is_missing {
+            true => fs::remove_dir_all(manifests).unwrap(),
+            false => {
+                for file in files(folder.path(), ".json").iter().chain(&files(folder.path(), ".copy")) {
+                    damage(file);
+                }
+            }
+        }
+        assert_eq!(store(&["check", text(folder.path())]).status, 1);
+        assert_eq!(store(&["repair", text(folder.path())]).status, 0);
+        assert_eq!(store(&["check", text(folder.path())]).status, 0);
+        let server = Running::start(folder.path(), &[]);
+        assert_eq!(spans_of_the_trace(&server), spans);
+        server.stop();
+    }
+}
+
 #[test]
 fn a_damaged_copy_of_the_manifest_is_written_anew() {
     let folder = tempfile::tempdir().unwrap();
