@@ -100,13 +100,15 @@ impl StoreFolder {
             check.samples = manifest.segments.iter().map(|segment| segment.samples).sum();
             check.set_aside = manifest.quarantined.len() as u64;
         }
-        let position = examined.position();
         check.problems = examined.problems;
         if !self.log().is_dir() {
             return Ok(check);
         }
         let disk = ReadOnly(Disk::open(&self.log()).map_err(|error| failed(&self.log(), error))?);
-        let from = if examined.manifest.is_some() { position.replay_from } else { first_record(&disk)? };
+        let from = match &examined.manifest {
+            Some(manifest) => manifest.position.replay_from,
+            None => first_record(&disk)?,
+        };
         let replayed = replay(&disk, from, &mut |_, batch| check.log_spans += batch.spans.len() as u64)?;
         check.problems.extend(replayed.corrupt.iter().map(|range| DamagedFile {
             file: format!("log/{}", range.file),
@@ -116,8 +118,8 @@ impl StoreFolder {
         Ok(check)
     }
 
-    /// Sets damaged segments aside under `quarantine/`, and writes a manifest anew whose file or copy is damaged, or from the files
-    /// there are if none can be read. No other server may have the folder open. Returns what was done, in sentences.
+    /// Sets damaged segments aside under `quarantine/`, and writes the manifest anew if its file or copy is damaged: from the files
+    /// there are if neither can be read. No other server may have the folder open. Returns what was done, in sentences.
     ///
     /// # Errors
     /// When it is no store, of a later version, or cannot be read or written.

@@ -3,9 +3,9 @@
 use super::state::AppState;
 use std::time::{Duration, Instant};
 
-/// How often the memory is measured: within this time questions cannot need more than some hundred megabytes.
+/// How often the memory is measured. What is needed within this time may exceed the limit.
 const EVERY: Duration = Duration::from_millis(50);
-/// Canceled work returns its memory within this time.
+/// Canceled work ends, and returns its memory, before the next is canceled.
 const SETTLED: Duration = Duration::from_secs(1);
 /// Caches are dropped at most once in this time.
 const CACHES_DROPPED: Duration = Duration::from_secs(5);

@@ -5,7 +5,6 @@ use super::layout;
 use super::manifest::{self, Manifest, Segment};
 use super::reader::check;
 use super::shared::stray_files;
-use crate::LogPosition;
 use crate::folder::{DamagedFile, counted};
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
@@ -13,18 +12,11 @@ use std::sync::Arc;
 
 /// What was found of the segments of a store.
 pub(crate) struct ExaminedSegments {
-    /// The newest manifest that can be read; `None` if there are some, and none can.
+    /// The newest manifest; `None` if neither it nor its copy can be read: an earlier one does not name everything.
     pub(crate) manifest: Option<Manifest>,
     pub(crate) problems: Vec<DamagedFile>,
     /// Segments with a damaged or missing file, and why they cannot be read.
     pub(crate) damaged: Vec<(Arc<Segment>, String)>,
-}
-
-impl ExaminedSegments {
-    /// Where replay of the log starts.
-    pub(crate) fn position(&self) -> LogPosition {
-        self.manifest.as_ref().map(|manifest| manifest.position.clone()).unwrap_or_default()
-    }
 }
 
 /// Reads the manifests and every file that the newest one names.
@@ -55,12 +47,19 @@ pub(crate) async fn examine(objects: &dyn ObjectStore) -> Result<ExaminedSegment
     let mut problems: Vec<DamagedFile> = Vec::new();
     for (number, error) in &found.unreadable {
         let is_copied = found.manifest.number == *number;
-        let lost = if is_copied { "nothing: its copy can be read" } else { "what only this manifest names" };
+        let lost = if is_copied {
+            "nothing: its copy can be read"
+        } else {
+            "which segments are its own; they can be listed again"
+        };
         problems.push(DamagedFile {
             file: layout::manifest(*number).to_string(),
             text: error.to_string(),
             lost: lost.to_owned(),
         });
+        if !is_copied {
+            return Ok(ExaminedSegments { manifest: None, problems, damaged: Vec::new() });
+        }
     }
     if found.manifest.number > 0 && found.unreadable.is_empty() {
         problems.extend(copy_problem(objects, found.manifest.number).await?);

@@ -2,13 +2,13 @@
 
 use super::error::SegmentError;
 use super::examine::bytes;
-use super::import_notes::ImportNotes;
 use super::layout::{self, FOLDERS};
 use super::manifest::{FORMAT, FileEntry, FileKind, Manifest, Segment, SegmentKind};
 use super::reader::decode;
 use super::spans_file::{self, TraceFilter};
 use super::table::{self, FileRanges};
 use super::trace_index::TraceIndex;
+use super::writer::SegmentFields;
 use super::{samples_file, shared};
 use crate::LogPosition;
 use bytes::Bytes;
@@ -109,32 +109,15 @@ async fn read(
     files: &SegmentFiles,
     seen: &mut HashSet<TraceId>,
 ) -> Result<Segment, SegmentError> {
-    let mut segment = Segment {
-        number: files.number,
-        format: files.format,
-        kind: SegmentKind::Samples,
-        slice_ns: files.slice_ns,
-        order: files.number,
-        first_ns: files.slice_ns,
-        last_ns: files.slice_ns,
-        arrived_ns: Some(files.arrived_ns),
-        newest_ns: i64::MIN,
-        trace_min: None,
-        trace_max: None,
-        spans: 0,
-        requests: 0,
-        samples: 0,
-        notes: ImportNotes::default(),
-        files: BTreeMap::new(),
-    };
+    let (number, arrived_ns) = (files.number, files.arrived_ns);
+    let fields = SegmentFields { number, order: number, arrived_ns, newest_ns: i64::MIN };
+    let mut segment = fields.segment(SegmentKind::Samples, files.slice_ns);
+    segment.format = files.format;
     if let Some(path) = files.files.get(&FileKind::Samples) {
         let read = bytes(objects, path).await?;
         segment.files.insert(FileKind::Samples, entry(&read)?);
         let samples = samples_file::decode(FileRanges::from_bytes(read))?;
-        let times = || samples.rows.iter().map(|row| row.time.unix_ns());
-        segment.samples = samples.rows.len() as u64;
-        segment.first_ns = times().min().unwrap_or(files.slice_ns);
-        segment.last_ns = times().max().unwrap_or(files.slice_ns);
+        segment.set_samples(&samples.rows);
         return Ok(segment);
     }
     let Some(path) = files.files.get(&FileKind::Spans) else {
@@ -162,15 +145,9 @@ fn add_spans(segment: &mut Segment, read: Bytes) -> Result<Vec<TraceId>, Segment
         }
     }
     let spans = spans_file::decode(FileRanges::from_bytes(read), &index, groups, TraceFilter::All)?;
-    let starts = || spans.rows.iter().map(|row| row.start.unix_ns());
-    segment.first_ns = starts().min().unwrap_or(segment.slice_ns);
-    segment.last_ns = starts().max().unwrap_or(segment.slice_ns);
-    segment.spans = spans.rows.len() as u64;
+    segment.set_spans(&spans.rows);
     segment.files.insert(FileKind::Spans, entry);
-    let traces: Vec<TraceId> =
-        spans.rows.chunk_by(|a, b| a.trace == b.trace).map(|rows| rows[0].trace).collect();
-    (segment.trace_min, segment.trace_max) = (traces.first().copied(), traces.last().copied());
-    Ok(traces)
+    Ok(spans.rows.chunk_by(|a, b| a.trace == b.trace).map(|rows| rows[0].trace).collect())
 }
 
 /// Adds the files of requests, if all are there and can be read.

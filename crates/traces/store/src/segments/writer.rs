@@ -10,7 +10,7 @@ use super::shared::{JOIN, SegmentsInner, wall_clock};
 use super::table::EncodedFile;
 use super::{calls_file, requests_file, samples_file, spans_file};
 use futures::TryStreamExt;
-use laggard_engine::{RequestSlice, SliceFacts, TraceAttributes};
+use laggard_engine::{RequestSlice, SampleRow, SliceFacts, TraceAttributes};
 use laggard_model::{Names, SpanRow, ThreadRow, TraceId};
 use object_store::ObjectStoreExt;
 use std::collections::BTreeMap;
@@ -30,11 +30,11 @@ pub(crate) struct GroupContext {
 
 /// The fields of a [`Segment`] that do not derive from its rows.
 #[derive(Clone, Copy, Debug)]
-struct SegmentFields {
-    number: u64,
-    order: u64,
-    arrived_ns: i64,
-    newest_ns: i64,
+pub(super) struct SegmentFields {
+    pub(super) number: u64,
+    pub(super) order: u64,
+    pub(super) arrived_ns: i64,
+    pub(super) newest_ns: i64,
 }
 
 /// When rows arrived: rows of existing segments as recorded there, new rows now.
@@ -70,7 +70,7 @@ pub(crate) struct EncodedSegment {
 
 impl SegmentFields {
     /// A segment without rows or files yet.
-    fn segment(self, kind: SegmentKind, slice_ns: i64) -> Segment {
+    pub(super) fn segment(self, kind: SegmentKind, slice_ns: i64) -> Segment {
         Segment {
             number: self.number,
             format: FORMAT,
@@ -89,6 +89,26 @@ impl SegmentFields {
             notes: ImportNotes::default(),
             files: BTreeMap::new(),
         }
+    }
+}
+
+impl Segment {
+    /// Sets what derives from its spans, which are sorted by trace.
+    pub(super) fn set_spans(&mut self, rows: &[SpanRow]) {
+        let starts = || rows.iter().map(|row| row.start.unix_ns());
+        self.first_ns = starts().min().unwrap_or(self.slice_ns);
+        self.last_ns = starts().max().unwrap_or(self.slice_ns);
+        self.trace_min = rows.first().map(|row| row.trace);
+        self.trace_max = rows.last().map(|row| row.trace);
+        self.spans = rows.len() as u64;
+    }
+
+    /// Sets what derives from its samples, which are sorted by time.
+    pub(super) fn set_samples(&mut self, rows: &[SampleRow]) {
+        if let (Some(first), Some(last)) = (rows.first(), rows.last()) {
+            (self.first_ns, self.last_ns) = (first.time.unix_ns(), last.time.unix_ns());
+        }
+        self.samples = rows.len() as u64;
     }
 }
 
@@ -180,12 +200,7 @@ fn encode_spans(
         spans_file::BesideRows { texts: &texts, attributes: &attributes, threads: &context.threads };
     let spans = spans_file::encode(&names, &rows, beside_rows, rows_per_group)?;
     let mut segment = fields.segment(group.placement.kind, group.placement.slice_ns);
-    let starts = || rows.iter().map(|row| row.start.unix_ns());
-    segment.first_ns = starts().min().unwrap_or(segment.slice_ns);
-    segment.last_ns = starts().max().unwrap_or(segment.slice_ns);
-    segment.trace_min = rows.first().map(|row| row.trace);
-    segment.trace_max = rows.last().map(|row| row.trace);
-    segment.spans = rows.len() as u64;
+    segment.set_spans(&rows);
     let mut files = vec![(FileKind::Spans, spans)];
     if segment.kind == SegmentKind::Traces {
         let attributes = TraceAttributes::from_texts(&attributes, &mut names);
@@ -215,9 +230,6 @@ fn encode_samples(
 ) -> Result<EncodedSegment, SegmentError> {
     let file = samples_file::encode(&group.rows, texts)?;
     let mut segment = fields.segment(SegmentKind::Samples, group.slice_ns);
-    if let (Some(first), Some(last)) = (group.rows.first(), group.rows.last()) {
-        (segment.first_ns, segment.last_ns) = (first.time.unix_ns(), last.time.unix_ns());
-    }
-    segment.samples = group.rows.len() as u64;
+    segment.set_samples(&group.rows);
     Ok(EncodedSegment::new(segment, vec![(FileKind::Samples, file)]))
 }

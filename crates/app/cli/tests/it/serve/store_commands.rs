@@ -110,7 +110,7 @@ fn spans_of_the_trace(server: &Running) -> usize {
 
 #[test]
 fn a_rebuilt_manifest_keeps_spans_of_a_trace_that_are_in_several_segments() {
-    for is_missing in [false, true] {
+    for damaged in ["all", "newest", "missing"] {
         let folder = tempfile::tempdir().unwrap();
         with_two_traces(folder.path());
         let server = Running::start(folder.path(), &[]);
@@ -122,12 +122,14 @@ fn a_rebuilt_manifest_keeps_spans_of_a_trace_that_are_in_several_segments() {
         server.stop();
         assert!(spans > 1, "the late span is in another segment");
         let manifests = folder.path().join("tenants/default/segments/manifest");
-        match is_missing {
-            true => fs::remove_dir_all(manifests).unwrap(),
-            false => {
-                for file in files(folder.path(), ".json").iter().chain(&files(folder.path(), ".copy")) {
-                    damage(file);
-                }
+        if damaged == "missing" {
+            fs::remove_dir_all(manifests).unwrap();
+        } else {
+            for ending in [".json", ".copy"] {
+                let found = files(folder.path(), ending);
+                assert!(found.len() > 1, "there is an earlier manifest");
+                let first = if damaged == "newest" { found.len() - 1 } else { 0 };
+                found[first..].iter().for_each(|file| damage(file));
             }
         }
         assert_eq!(store(&["check", text(folder.path())]).status, 1);
