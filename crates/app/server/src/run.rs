@@ -106,7 +106,8 @@ pub(crate) async fn state(
     let tenants = Arc::new(Tenants::open(&settings.raw, &memory).await.map_err(ServeError::new)?);
     let queries = Arc::new(Semaphore::new(2 * available_threads().get()));
     let address = pages_address(settings, &listeners);
-    let alerts = Alerts::new(settings, &address, tenants.clone(), queries.clone(), stopping.clone());
+    let alerts =
+        Alerts::new(settings, &address, tenants.clone(), memory.clone(), queries.clone(), stopping.clone());
     let alerts = alerts.map_err(ServeError::new)?;
     Ok(Arc::new(ApiState {
         objectives: Objectives::new(

@@ -6,7 +6,7 @@ use crate::groups::{ServerKey, ServerSeries, groups};
 use crate::points::covers_an_interval;
 use crate::resources::{memory_use, network_use};
 use crate::servers::{Utilization, WindowSpan, averages, unit_of, utilization};
-use crate::settings::{CELLS_MAX, LENGTH_MAX, LENGTH_MIN};
+use crate::settings::{LENGTH_MAX, LENGTH_MIN};
 use crate::system::{system, system_servers};
 use crate::table::{ServerWindows, TransactionWindows};
 use crate::transactions::{TransactionSums, counts_spacing, is_coarse, sum_transactions};
@@ -95,8 +95,9 @@ fn transactions<'g>(
     let tables: usize =
         needed().map(|server_key| 1 + groups[server_key].calls.len().min(callees.names.len())).sum();
     let cells = frame.rows().saturating_mul(3 * names.len()).saturating_mul(tables + 1);
-    if cells > CELLS_MAX {
-        return Err(WindowError::TooLarge { windows: frame.rows(), cells });
+    if cells > settings.cells_max {
+        let cells_max = settings.cells_max;
+        return Err(WindowError::TooLarge { windows: frame.rows(), cells, cells_max });
     }
     let sums = |server_key: &ServerKey<'g>| {
         let sums = sum_transactions(server_key, &groups[server_key], &frame, &callees, losses);
@@ -236,9 +237,9 @@ impl TableParts<'_> {
     /// The table without unknown windows at both ends; `None` if no window is known.
     fn table(self) -> Option<WindowTable> {
         let rows = self.rows()?;
-        let (reported, names) = (&self.transactions.reported, &self.transactions.names);
-        let system = match &self.transactions.system {
-            Some(system) => system.windows(&rows),
+        let AllTransactions { names, mut reported, system } = self.transactions;
+        let system = match system {
+            Some(system) => system.into_windows(&rows),
             None => no_transactions(rows.len(), names.len()),
         };
         let servers = self.servers.iter().map(|server| ServerWindows {
@@ -249,18 +250,18 @@ impl TableParts<'_> {
             memory: server.memory.get(rows.clone()).unwrap_or_default().to_vec(),
             network: server.network.get(rows.clone()).unwrap_or_default().to_vec(),
             own: reported
-                .get(&server.server_key)
+                .remove(&server.server_key)
                 .filter(|_| server.server_key != ServerKey::SYSTEM)
-                .map(|reported| reported.windows(&rows)),
+                .map(|reported| reported.into_windows(&rows)),
         });
         Some(WindowTable {
             since: self.span.grid.start_of(self.span.windows.start + rows.start as i64),
             length: self.span.grid.length(),
             windows: rows.len(),
-            transactions: names.clone(),
-            system,
-            clients: self.clients[rows.clone()].to_vec(),
             servers: servers.collect(),
+            transactions: names,
+            system,
+            clients: self.clients[rows].to_vec(),
             losses: Losses::none(),
             cautions: Vec::new(),
         })

@@ -25,6 +25,8 @@ pub struct WindowSettings {
     pub front: Option<String>,
     /// Most transaction types, and most callees, with own columns; the rarest beyond are pooled. From 1.
     pub transactions_max: usize,
+    /// Most numbers in all matrices of the table, 8 bytes each; a larger table is an error.
+    pub cells_max: usize,
 }
 
 impl Default for WindowSettings {
@@ -40,6 +42,7 @@ impl Default for WindowSettings {
             tiers: Vec::new(),
             front: None,
             transactions_max: 100,
+            cells_max: CELLS_MAX,
         }
     }
 }
@@ -129,8 +132,10 @@ pub enum WindowError {
     TooLarge {
         /// Windows.
         windows: usize,
-        /// Cells of all its matrices.
+        /// Numbers in all its matrices.
         cells: usize,
+        /// How many it may have.
+        cells_max: usize,
     },
 }
 
@@ -167,9 +172,9 @@ impl fmt::Display for WindowError {
                     known.join(", ")
                 )
             }
-            WindowError::TooLarge { windows, cells } => write!(
+            WindowError::TooLarge { windows, cells, cells_max } => write!(
                 f,
-                "{windows} windows make a table of {cells} numbers, more than {CELLS_MAX}; use longer windows, \
+                "{windows} windows make a table of {cells} numbers, more than {cells_max}; use longer windows, \
                  less time, or some servers only (--window, --since, --server)"
             ),
         }
@@ -179,7 +184,7 @@ impl fmt::Display for WindowError {
 impl std::error::Error for WindowError {}
 
 // Limit: numbers in a sample table | rejected
-/// Most numbers in all matrices of a table: 1 GiB.
+/// Most numbers in all matrices of a table by default: 1 GiB.
 pub(crate) const CELLS_MAX: usize = 1 << 27;
 
 fn plain(length: Nanos) -> String {

@@ -92,16 +92,16 @@ impl TransactionSums {
     }
 
     /// The windows `rows`, as in the table.
-    pub(crate) fn windows(&self, rows: &Range<usize>) -> TransactionWindows {
-        let outbound = self.calls.iter().map(|(callee, sums)| OutboundWindows {
-            callee: if callee.is_empty() { ALL.to_owned() } else { callee.clone() },
-            counts: rows_of(&sums.counts, rows),
-            time_s: rows_of(&sums.means(), rows),
+    pub(crate) fn into_windows(self, rows: &Range<usize>) -> TransactionWindows {
+        let outbound = self.calls.into_iter().map(|(callee, sums)| OutboundWindows {
+            callee: if callee.is_empty() { ALL.to_owned() } else { callee },
+            time_s: rows_of(sums.means(), rows),
+            counts: rows_of(sums.counts, rows),
         });
         TransactionWindows {
             outbound: outbound.collect(),
-            counts: rows_of(&self.transactions.counts, rows),
-            response_s: rows_of(&self.transactions.means(), rows),
+            response_s: rows_of(self.transactions.means(), rows),
+            counts: rows_of(self.transactions.counts, rows),
         }
     }
 }
@@ -113,7 +113,10 @@ impl WindowSums {
     }
 }
 
-fn rows_of(matrix: &Matrix, rows: &Range<usize>) -> Matrix {
+fn rows_of(matrix: Matrix, rows: &Range<usize>) -> Matrix {
+    if *rows == (0..matrix.rows()) {
+        return matrix;
+    }
     let cols = matrix.cols();
     Matrix::from_row_major(rows.len(), cols, matrix.data()[rows.start * cols..rows.end * cols].to_vec())
 }

@@ -107,7 +107,8 @@ async fn evaluate_tenant(
         let reader = StoreReader {
             view: tenant.store.view(),
             handle,
-            memory_bytes: run.alerts.settings.memory.0,
+            memory_bytes: run.alerts.memory.at_most_a_quarter(run.alerts.settings.memory.bytes()) as u64,
+            memory: run.alerts.memory.clone(),
             interval: run.alerts.slice,
             threads: half_of_the_processors(),
         };

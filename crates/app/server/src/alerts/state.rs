@@ -7,6 +7,7 @@ use super::owners::Owners;
 use super::pending_notifications::waiting;
 use super::receivers::{Receiver, receivers};
 use super::tenant_alerts::{AllTenantAlerts, TenantAlerts};
+use crate::operations::ProcessMemory;
 use crate::settings::{AlertSettings, CheckedSettings};
 use crate::tenants::Tenants;
 use laggard_model::{Nanos, Timestamp};
@@ -24,6 +25,7 @@ pub(crate) struct Alerts {
     pub(crate) owners: Owners,
     pub(crate) tenant_alerts: AllTenantAlerts,
     pub(super) tenants: Arc<Tenants>,
+    pub(super) memory: Arc<ProcessMemory>,
     /// Limits the queries that run at a time, those of people included.
     pub(super) queries: Arc<Semaphore>,
     /// Length of the store's slices.
@@ -43,6 +45,7 @@ impl Alerts {
         settings: &CheckedSettings,
         address: &str,
         tenants: Arc<Tenants>,
+        memory: Arc<ProcessMemory>,
         queries: Arc<Semaphore>,
         stopping: CancellationToken,
     ) -> Result<Arc<Alerts>, String> {
@@ -56,6 +59,7 @@ impl Alerts {
             tenant_alerts: AllTenantAlerts::new(&settings.raw.data),
             settings: alerts.clone(),
             tenants,
+            memory,
             queries,
             slice: settings.raw.store.slice.nanos(),
             stopping,

@@ -1,5 +1,6 @@
 //! Reads the requests of an evaluation from the store, within a limit of memory.
 
+use crate::operations::ProcessMemory;
 use laggard_engine::{RequestSlice, Requests};
 use laggard_model::{Nanos, Timestamp, TraceId};
 use laggard_params::Window;
@@ -28,8 +29,10 @@ pub(super) enum ReadError {
 pub(super) struct StoreReader {
     pub(super) view: View,
     pub(super) handle: Handle,
-    /// Memory for all requests.
+    /// Memory for all requests, bytes.
     pub(super) memory_bytes: u64,
+    /// Of which windows of samples and kernel graphs have their parts.
+    pub(super) memory: Arc<ProcessMemory>,
     /// Length of the intervals that are read one by one for a sample.
     pub(super) interval: Nanos,
     pub(super) threads: NonZeroUsize,

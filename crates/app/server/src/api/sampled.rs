@@ -6,6 +6,7 @@ use super::parameters::now;
 use super::problem::{ApiError, ProblemKind};
 use super::queries::TenantQueries;
 use super::uploads::Uploads;
+use crate::operations::ProcessMemory;
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};
 use laggard_formats::{InputError, NoProgress, Outcome, expand, read};
 use laggard_metrics_questions::{SampleFacts, add_span_samples};
@@ -15,8 +16,9 @@ use laggard_report::{InputFacts, NamedCount};
 use laggard_samples::{SampleLimits, SampleTable, WindowError, WindowSettings};
 use std::sync::Arc;
 
-/// Samples of one question: 16 bytes each.
+/// Samples of one question, and what each needs, bytes.
 const SAMPLES_MAX: usize = 16 << 20;
+const SAMPLE_BYTES: usize = 16;
 
 /// Memory for the spans of uploaded files.
 const SPAN_BYTES_MAX: usize = 1 << 30;
@@ -27,9 +29,9 @@ pub(crate) fn of_store(
     windows: &Windows,
     progress: &Progress,
 ) -> Result<WindowedSamples, ApiError> {
-    let settings = windows.settings(now())?;
+    let settings = fitting(windows, &tenant_queries.memory)?;
     progress.stage("reading samples", 0)?;
-    let mut samples = empty_table();
+    let mut samples = empty_table(&tenant_queries.memory);
     // Counters are read once before the first window, so that it is complete.
     let since = settings.since.minus(settings.length);
     let view = tenant_queries.store.view();
@@ -52,14 +54,15 @@ pub(crate) fn of_store(
 
 /// Windows of uploaded files.
 pub(crate) fn of_files(
-    uploads: &Uploads,
+    (uploads, memory): (&Uploads, &ProcessMemory),
     reading: &SampleReading,
     windows: &Windows,
     progress: &Progress,
 ) -> Result<WindowedSamples, ApiError> {
-    let settings = windows.settings(now())?;
-    let spans = IngestSettings { memory_bytes: SPAN_BYTES_MAX, ..IngestSettings::default() };
-    let mut mixed = Mixed { samples: empty_table(), spans: Ingest::new(spans) };
+    let settings = fitting(windows, memory)?;
+    let memory_bytes = memory.at_most_a_quarter(SPAN_BYTES_MAX);
+    let spans = IngestSettings { memory_bytes, ..IngestSettings::default() };
+    let mut mixed = Mixed { samples: empty_table(memory), spans: Ingest::new(spans) };
     let outcome = read_files(uploads, reading, &mut mixed, progress)?;
     progress.stage("assembling", 0)?;
     let traces = mixed.spans.finish(threads());
@@ -143,8 +146,13 @@ fn finish(
     Ok(WindowedSamples { table, facts, deployments: windows.deployments(), cautions, threads: threads() })
 }
 
-fn empty_table() -> SampleTable {
-    SampleTable::new(SampleLimits { samples_max: SAMPLES_MAX, ..SampleLimits::default() })
+fn fitting(windows: &Windows, memory: &ProcessMemory) -> Result<WindowSettings, ApiError> {
+    Ok(WindowSettings { cells_max: memory.window_cells_max(), ..windows.settings(now())? })
+}
+
+fn empty_table(memory: &ProcessMemory) -> SampleTable {
+    let samples_max = memory.at_most_an_eighth(SAMPLES_MAX * SAMPLE_BYTES) / SAMPLE_BYTES;
+    SampleTable::new(SampleLimits { samples_max, ..SampleLimits::default() })
 }
 
 /// Samples and spans of the same files, each in its own table.

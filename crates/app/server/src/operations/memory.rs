@@ -24,6 +24,10 @@ const FULL: f64 = 0.95;
 const QUESTION_SHARE: f64 = 0.5;
 /// Share of the memory of the machine, or of the control group, that is the limit by default.
 const DEFAULT_SHARE: f64 = 0.75;
+/// Graphs of one question about kernel traces, bytes.
+const GRAPH_BYTES_MAX: usize = 1 << 30;
+/// Numbers in the windows of one question about samples, bytes.
+const WINDOW_BYTES_MAX: usize = 1 << 30;
 /// A call of a diagnosis needs so many bytes: what is read of it, and what is derived.
 const CALL_BYTES: f64 = 80.0;
 
@@ -53,6 +57,11 @@ impl ProcessMemory {
         bytes.min(usize::try_from(self.limit / 4).unwrap_or(usize::MAX))
     }
 
+    /// For the graphs of one question about kernel traces.
+    pub(crate) fn graph_bytes(&self) -> usize {
+        self.at_most_a_quarter(GRAPH_BYTES_MAX)
+    }
+
     /// A part of the receivers', at most an eighth of all.
     pub(crate) fn at_most_an_eighth(&self, bytes: usize) -> usize {
         bytes.min(usize::try_from(self.limit / 8).unwrap_or(usize::MAX))
@@ -61,6 +70,11 @@ impl ProcessMemory {
     /// Most calls that one question may read.
     pub(crate) fn calls_max(&self) -> u64 {
         (self.limit as f64 * QUESTION_SHARE / CALL_BYTES) as u64
+    }
+
+    /// Most numbers in the windows of one question about samples.
+    pub(crate) fn window_cells_max(&self) -> usize {
+        self.at_most_an_eighth(WINDOW_BYTES_MAX) / size_of::<f64>()
     }
 
     /// Measures how much is in use now.

@@ -11,11 +11,16 @@ use laggard_report::{KernelDiagnosis, KernelPathReport, rfc3339};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-/// Memory for the graphs of a report.
-const GRAPH_BYTES_MAX: usize = 1 << 30;
-
 /// What is examined without spans and delimiter: a flight recorder sees no markers, programs, or system calls.
 const ALL_THREADS: &str = "thread:*";
+
+/// Resources of one examination.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ExamineLimits {
+    /// For the graphs, bytes.
+    pub(crate) memory: usize,
+    pub(crate) threads: NonZeroUsize,
+}
 
 /// A recording to be examined.
 #[derive(Clone, Debug)]
@@ -42,11 +47,11 @@ impl RecordedTrace {
 fn read(
     traces: &[&RecordedTrace],
     (delimiter, compat): (Delimiter, bool),
-    threads: NonZeroUsize,
+    limits: ExamineLimits,
     watch: &dyn ReadProgress,
 ) -> Result<Vec<KernelRun>, ReadError> {
-    let reading =
-        KernelReadSettings { delimiter: Some(delimiter.clone()), compat, memory: GRAPH_BYTES_MAX, threads };
+    let ExamineLimits { memory, threads } = limits;
+    let reading = KernelReadSettings { delimiter: Some(delimiter.clone()), compat, memory, threads };
     let files: Vec<TraceFile> = traces.iter().map(|trace| trace.file.clone()).collect();
     let mut runs = read_traces(&files, &reading, watch)?;
     for (run, trace) in runs.iter_mut().zip(traces) {
@@ -67,11 +72,11 @@ fn delimiter(text: &str) -> Result<Delimiter, ParamsError> {
 pub(crate) fn recorded_path(
     trace: &RecordedTrace,
     params: &KernelPathParams,
-    threads: NonZeroUsize,
+    limits: ExamineLimits,
     watch: &dyn ReadProgress,
 ) -> Result<KernelPathReport, ReadError> {
     let delimiter = params.delimiter_or(ALL_THREADS).map_err(ReadError::Params)?;
-    let runs = read(&[trace], (delimiter, params.compat), threads, watch)?;
+    let runs = read(&[trace], (delimiter, params.compat), limits, watch)?;
     kernel_path(&runs, &params.question(None)).map_err(|reason| ReadError::Params(ParamsError::new(reason)))
 }
 
@@ -83,7 +88,7 @@ pub(crate) fn recorded_path(
 pub(crate) fn recorded_comparison(
     (culprit, peer): (&RecordedTrace, Option<&RecordedTrace>),
     params: &KernelDiagnoseParams,
-    threads: NonZeroUsize,
+    limits: ExamineLimits,
     watch: &dyn ReadProgress,
 ) -> Result<KernelDiagnosis, ReadError> {
     let name = |trace: &RecordedTrace| vec![trace.file.name.clone()];
@@ -91,11 +96,11 @@ pub(crate) fn recorded_comparison(
         Some(peer) => KernelSources { both: Vec::new(), normal: name(peer), sample: name(culprit) },
         None => KernelSources { both: name(culprit), ..KernelSources::default() },
     };
-    let question = params.question(&sources, threads).map_err(ReadError::Params)?;
+    let question = params.question(&sources, limits.threads).map_err(ReadError::Params)?;
     let delimiter = delimiter(&params.executions).map_err(ReadError::Params)?;
     // The peer is the first: that is the order of the sources.
     let traces: Vec<&RecordedTrace> = peer.into_iter().chain([culprit]).collect();
-    let runs = read(&traces, (delimiter, params.compat), threads, watch)?;
+    let runs = read(&traces, (delimiter, params.compat), limits, watch)?;
     diagnose_kernel(&runs, &question).map_err(|reason| ReadError::Params(ParamsError::new(reason)))
 }
 
@@ -109,6 +114,8 @@ mod tests {
     use laggard_report::DeclaredReport;
     use serde_json::json;
     use std::fmt::Write;
+
+    const LIMITS: ExamineLimits = ExamineLimits { memory: 1 << 28, threads: NonZeroUsize::MIN };
 
     struct Unwatched;
 
@@ -155,7 +162,7 @@ mod tests {
         let culprit = trace(folder.path(), "web-1", 20);
         let path = |params: serde_json::Value| {
             let params = KernelPathParams::from_json(params).unwrap();
-            recorded_path(&culprit, &params, NonZeroUsize::MIN, &Unwatched)
+            recorded_path(&culprit, &params, LIMITS, &Unwatched)
         };
         let all = path(json!({})).unwrap();
         let names: Vec<&str> = all.executions.iter().map(|execution| execution.thread.as_str()).collect();
@@ -172,7 +179,7 @@ mod tests {
         let (culprit, peer) = (trace(folder.path(), "web-1", 20), trace(folder.path(), "web-2", 1));
         let params = KernelDiagnoseParams::default();
         let compared = |culprit: &RecordedTrace, peer: Option<&RecordedTrace>| {
-            recorded_comparison((culprit, peer), &params, NonZeroUsize::MIN, &Unwatched)
+            recorded_comparison((culprit, peer), &params, LIMITS, &Unwatched)
         };
         let threads = compared(&culprit, Some(&peer)).unwrap();
         assert_eq!(

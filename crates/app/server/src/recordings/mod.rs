@@ -15,7 +15,7 @@ mod storage;
 mod tests;
 
 pub(crate) use agents::AgentStatus;
-pub(crate) use kernel_evidence::{RecordedTrace, recorded_comparison, recorded_path};
+pub(crate) use kernel_evidence::{ExamineLimits, RecordedTrace, recorded_comparison, recorded_path};
 pub(crate) use request::{RecordingReason, RecordingRequest, RecordingState};
 pub(crate) use rule::RecordingRequestError;
 

@@ -8,6 +8,7 @@ use super::super::store_reader::StoreReader;
 use super::verdict::Evidence;
 use super::*;
 use crate::events::TenantEvents;
+use crate::operations::ProcessMemory;
 use crate::recordings::{AgentStatus, RecordingRequest, TenantRecordings, UploadResult};
 use crate::settings::RecordingSettings;
 use laggard_engine::Batch;
@@ -163,6 +164,7 @@ impl RecordedIncident {
             view: self.store.view(),
             handle: self.runtime.handle().clone(),
             memory_bytes: 1 << 28,
+            memory: Arc::new(ProcessMemory::new(None)),
             interval: Nanos::from_secs(3_600),
             threads: NonZeroUsize::MIN,
         };

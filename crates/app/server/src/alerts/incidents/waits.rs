@@ -6,8 +6,8 @@ use super::IncidentRecord;
 use super::recorded_spans::spans_of;
 use crate::alerts::store_reader::StoreReader;
 use crate::recordings::{
-    AgentStatus, RecordedTrace, RecordingReason, RecordingRequest, RecordingState, TenantRecordings,
-    recorded_comparison,
+    AgentStatus, ExamineLimits, RecordedTrace, RecordingReason, RecordingRequest, RecordingState,
+    TenantRecordings, recorded_comparison,
 };
 use laggard_model::{Nanos, Timestamp};
 use laggard_params::{KernelDiagnoseParams, ReadProgress, Window};
@@ -124,8 +124,9 @@ pub(super) fn comparison(
     let of_peer = requests.iter().find(|request| !is_culprit(request))?;
     let (culprit, peer) = (trace(of_culprit)?, trace(of_peer)?);
     let params = KernelDiagnoseParams::default();
+    let limits = ExamineLimits { memory: reader.memory.graph_bytes(), threads: reader.threads };
     let compare = |culprit: &RecordedTrace, peer: &RecordedTrace| {
-        let compared = recorded_comparison((culprit, Some(peer)), &params, reader.threads, &Background);
+        let compared = recorded_comparison((culprit, Some(peer)), &params, limits, &Background);
         let log = |error| tracing::warn!(?error, "recordings of an incident could not be compared");
         compared.map_err(log).ok()
     };

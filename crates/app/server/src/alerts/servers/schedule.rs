@@ -253,7 +253,8 @@ impl Samples {
         if !table.counted_servers().any {
             count_spans(reader, &mut table, Window { since, until: end }, settings.length)?;
         }
-        let settings = WindowSettings { since, until: end, ..settings };
+        let cells_max = reader.memory.window_cells_max();
+        let settings = WindowSettings { since, until: end, cells_max, ..settings };
         match table.finish(&settings) {
             Ok(table) => Ok(Some(table)),
             Err(WindowError::NoSamples { .. }) => Ok(None),

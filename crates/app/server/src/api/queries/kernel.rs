@@ -10,9 +10,6 @@ use laggard_params::{
     TraceFile, each_question,
 };
 
-/// Memory for the graphs of one question.
-const GRAPH_BYTES_MAX: usize = 1 << 30;
-
 pub(super) fn questions() -> Vec<Question> {
     struct Questions(Vec<Question>);
 
@@ -39,7 +36,7 @@ fn answer<Q: KernelQuestion>(query: Query<'_, Q>) -> Result<Work<Q::Output>, Api
     let reading = KernelReadSettings {
         delimiter: query.params.delimiter()?,
         compat: query.params.compat(),
-        memory: GRAPH_BYTES_MAX,
+        memory: query.state.memory.graph_bytes(),
         threads: threads(),
     };
     Ok(Work::long(move |progress| {

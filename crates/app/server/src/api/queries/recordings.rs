@@ -3,7 +3,7 @@
 use super::{Body, Query, Question, Work};
 use crate::api::data::threads;
 use crate::api::problem::ApiError;
-use crate::recordings::{RecordedTrace, recorded_comparison, recorded_path};
+use crate::recordings::{ExamineLimits, RecordedTrace, recorded_comparison, recorded_path};
 use crate::tenants::Tenant;
 use laggard_params::{
     FromParams, KernelDiagnoseParams, KernelPathParams, ParamsError, RawParams, add_schemas,
@@ -93,9 +93,10 @@ fn path(query: Query<'_, RecordingQuery<KernelPathParams>>) -> Result<Work<Kerne
         return Err(ApiError::invalid("peer is of recordings/diagnose"));
     }
     let trace = trace(query.tenant, &ids.recording)?;
+    let limits = ExamineLimits { memory: query.state.memory.graph_bytes(), threads: threads() };
     Ok(Work::long(move |progress| {
         progress.stage("reading events", 0)?;
-        recorded_path(&trace, &params, threads(), progress).map_err(ApiError::from)
+        recorded_path(&trace, &params, limits, progress).map_err(ApiError::from)
     }))
 }
 
@@ -105,8 +106,9 @@ fn diagnose(
     let RecordingQuery { ids, params } = query.params;
     let culprit = trace(query.tenant, &ids.recording)?;
     let peer = ids.peer.as_deref().map(|id| trace(query.tenant, id)).transpose()?;
+    let limits = ExamineLimits { memory: query.state.memory.graph_bytes(), threads: threads() };
     Ok(Work::long(move |progress| {
         progress.stage("reading events", 0)?;
-        recorded_comparison((&culprit, peer.as_ref()), &params, threads(), progress).map_err(ApiError::from)
+        recorded_comparison((&culprit, peer.as_ref()), &params, limits, progress).map_err(ApiError::from)
     }))
 }

@@ -58,7 +58,9 @@ impl SampleSource {
 
     fn read(&self, progress: &Progress) -> Result<WindowedSamples, ApiError> {
         match &self.uploads {
-            Some(uploads) => of_files(uploads, &self.reading, &self.windows, progress),
+            Some(uploads) => {
+                of_files((uploads, &self.tenant_queries.memory), &self.reading, &self.windows, progress)
+            }
             None => of_store(&self.tenant_queries, &self.windows, progress),
         }
     }

@@ -8,6 +8,7 @@ use crate::api::parameters::now;
 use crate::api::problem::{ApiError, ProblemKind};
 use crate::api::state::AppState;
 use crate::events::TenantEvents;
+use crate::operations::ProcessMemory;
 use crate::stored_facts::stored_facts;
 use crate::tenants::Tenant;
 use laggard_diagnose::{BaselineChoice, ComparedPopulation, DiagnoseSettings, Population};
@@ -71,8 +72,7 @@ fn no_files<Q>(query: &Query<'_, Q>) -> Result<(), ApiError> {
 pub(crate) struct TenantQueries {
     pub(crate) store: Store,
     pub(crate) cache: Arc<RequestCache>,
-    /// Most calls that fit in memory.
-    pub(crate) calls_max: u64,
+    pub(crate) memory: Arc<ProcessMemory>,
     pub(crate) handle: Handle,
     pub(crate) events: Arc<TenantEvents>,
     /// Events that came with the question.
@@ -85,7 +85,7 @@ impl TenantQueries {
         TenantQueries {
             store: tenant.store.clone(),
             cache: state.api.cache.clone(),
-            calls_max: state.memory.calls_max(),
+            memory: state.memory.clone(),
             handle: Handle::current(),
             events: tenant.events.clone(),
             declared: Vec::new(),
@@ -113,7 +113,9 @@ impl TenantQueries {
         progress.stage("reading requests", windows.len() as u64)?;
         let mut all: Vec<Arc<RequestSlice>> = Vec::new();
         for (window, done) in windows.iter().zip(1..) {
-            for slice in progress.wait_for(&self.handle, slices(&self.store, *window, self.calls_max))? {
+            for slice in
+                progress.wait_for(&self.handle, slices(&self.store, *window, self.memory.calls_max()))?
+            {
                 if !all.iter().any(|known| Arc::ptr_eq(known, &slice)) {
                     all.push(slice);
                 }
