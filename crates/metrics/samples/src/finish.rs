@@ -15,7 +15,7 @@ use crate::window_sums::TableFrame;
 use crate::{SampleTable, UtilizationUnit, WindowError, WindowSettings, WindowTable};
 use laggard_model::{Losses, Nanos};
 use laggard_numeric::Matrix;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 impl SampleTable {
@@ -49,14 +49,16 @@ impl SampleTable {
         let mut losses = self.losses.clone();
         let span = WindowSpan { grid, windows };
         let has_utilization = groups.values().any(ServerSeries::has_utilization);
-        let transactions = transactions(&groups, &span, settings, &mut losses, &mut cautions).map_err(
+        let unlisted = unlisted(&groups, settings, &mut cautions);
+        let listing = Listing { settings, unlisted: &unlisted };
+        let transactions = transactions(&groups, &span, &listing, &mut losses, &mut cautions).map_err(
             |error| match error {
                 // No other length would help.
                 WindowError::TooFine { .. } if !has_utilization => WindowError::NoUtilization { samples },
                 error => error,
             },
         )?;
-        let servers = servers(&groups, &span, settings, &mut losses, &mut cautions);
+        let servers = servers(&groups, &span, &listing, &mut losses, &mut cautions);
         let clients: Vec<_> = groups.values().flat_map(|group| &group.clients).copied().collect();
         let clients = averages(&span, &clients, &mut Losses::none());
         let parts = TableParts { span, transactions, servers, clients };
@@ -66,6 +68,46 @@ impl SampleTable {
         table.cautions = cautions;
         Ok(table)
     }
+}
+
+// Limit: servers without CPU utilization in a sample table | left out; the report counts them
+/// Most servers with transactions but without CPU utilization: nothing can be said about them, and anybody who sends spans can
+/// make up any number of their names.
+const WITHOUT_CPU_MAX: usize = 1_000;
+
+/// Which servers have a part in the table.
+struct Listing<'a> {
+    settings: &'a WindowSettings,
+    unlisted: &'a BTreeSet<ServerKey<'a>>,
+}
+
+impl Listing<'_> {
+    fn includes(&self, server_key: &ServerKey<'_>) -> bool {
+        self.settings.includes(server_key.server, server_key.tier) && !self.unlisted.contains(server_key)
+    }
+}
+
+/// Requested servers beyond the limit: those with the fewest samples.
+fn unlisted<'g>(
+    groups: &BTreeMap<ServerKey<'g>, ServerSeries<'g>>,
+    settings: &WindowSettings,
+    cautions: &mut Vec<String>,
+) -> BTreeSet<ServerKey<'g>> {
+    let is_requested = |server_key: &ServerKey<'_>| settings.includes(server_key.server, server_key.tier);
+    let without_cpu =
+        groups.iter().filter(|(server_key, group)| !group.has_cpu() && is_requested(server_key));
+    let mut by_size: Vec<(usize, &ServerKey<'g>)> =
+        without_cpu.map(|(server_key, group)| (group.transaction_samples(), server_key)).collect();
+    by_size.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+    let unlisted: BTreeSet<ServerKey<'g>> =
+        by_size.into_iter().skip(WITHOUT_CPU_MAX).map(|(_, server_key)| server_key.clone()).collect();
+    if !unlisted.is_empty() {
+        cautions.push(format!(
+            "{} servers without CPU utilization were left out: at most {WITHOUT_CPU_MAX} are listed.",
+            unlisted.len()
+        ));
+    }
+    unlisted
 }
 
 /// Transactions by server.
@@ -78,19 +120,19 @@ struct AllTransactions<'g> {
 fn transactions<'g>(
     groups: &BTreeMap<ServerKey<'g>, ServerSeries<'g>>,
     span: &WindowSpan,
-    settings: &WindowSettings,
+    listing: &Listing<'_>,
     losses: &mut Losses,
     cautions: &mut Vec<String>,
 ) -> Result<AllTransactions<'g>, WindowError> {
+    let settings = listing.settings;
     let Columns { by_name, names } = columns(groups, settings.transactions_max, losses);
     let callees = callees(groups, settings.transactions_max, losses);
     let frame =
         TableFrame { grid: span.grid, windows: span.windows.clone(), columns: by_name, types: names.len() };
     let counted = counted(groups, settings, cautions)?;
     let system_servers = system_servers(&counted, settings.front.as_deref(), cautions);
-    let is_needed = |server_key: &ServerKey<'_>| {
-        settings.includes(server_key.server, server_key.tier) || system_servers.contains(server_key)
-    };
+    let is_needed =
+        |server_key: &ServerKey<'_>| listing.includes(server_key) || system_servers.contains(server_key);
     let needed = || counted.iter().filter(|server_key| is_needed(server_key));
     let tables: usize =
         needed().map(|server_key| 1 + groups[server_key].calls.len().min(callees.names.len())).sum();
@@ -191,10 +233,11 @@ struct ServerUtilization<'g> {
 fn servers<'g>(
     groups: &BTreeMap<ServerKey<'g>, ServerSeries<'g>>,
     span: &WindowSpan,
-    settings: &WindowSettings,
+    listing: &Listing<'_>,
     losses: &mut Losses,
     cautions: &mut Vec<String>,
 ) -> Vec<ServerUtilization<'g>> {
+    let settings = listing.settings;
     let unit = match settings.utilization {
         UtilizationUnit::Auto => {
             let unit = unit_of(groups.values().flat_map(|group| &group.utilization).copied());
@@ -207,10 +250,9 @@ fn servers<'g>(
     };
     let mut servers = Vec::new();
     for (server_key, group) in groups {
-        let has_cpu =
-            !(group.utilization.is_empty() && group.cpu_seconds.is_empty() && group.cores.is_empty());
         // Values of the system are not a server's, unless there is no other.
-        if !has_cpu && (*server_key == ServerKey::SYSTEM || !group.has_counts()) {
+        let is_listed = group.has_counts() && !listing.unlisted.contains(server_key);
+        if !group.has_cpu() && (*server_key == ServerKey::SYSTEM || !is_listed) {
             continue;
         }
         let mut utilization = utilization(span, server_key, group, unit, &settings.cores, losses);

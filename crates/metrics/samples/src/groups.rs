@@ -102,6 +102,16 @@ impl<'s> ServerSeries<'s> {
         !self.utilization.is_empty() || !self.cpu_seconds.is_empty()
     }
 
+    /// Whether CPU use or cores are known.
+    pub(crate) fn has_cpu(&self) -> bool {
+        !(self.utilization.is_empty() && self.cpu_seconds.is_empty() && self.cores.is_empty())
+    }
+
+    /// Samples about transactions.
+    pub(crate) fn transaction_samples(&self) -> usize {
+        self.transactions.values().flatten().map(|series| series.points.len()).sum()
+    }
+
     /// Whether transactions are counted here.
     pub(crate) fn has_counts(&self) -> bool {
         self.transactions

@@ -28,6 +28,28 @@ pub struct RequestSlice {
     pub facts: SliceFacts,
 }
 
+/// An allocation's own bytes, and what it is rounded up to, on average.
+const ALLOCATION_BYTES: usize = 32;
+/// A name with its entry in an index.
+const NAME_BYTES: usize = 128;
+
+impl RequestSlice {
+    /// About how many bytes it needs in memory.
+    pub fn estimated_bytes(&self) -> usize {
+        let call = size_of::<ReplicaId>() + size_of::<Status>() + 3 * size_of::<Nanos>();
+        let node = size_of::<OperationId>() + size_of::<Option<u32>>() + size_of::<u32>();
+        let structure = size_of::<TreeStructure>() + 3 * ALLOCATION_BYTES;
+        let nodes: usize = self.structures.iter().map(|tree| tree.len() * node + structure).sum();
+        let texts: usize = self.facts.texts.iter().map(|(_, text)| text.len() + 48).sum();
+        let names = self.names.services()
+            + self.names.operations()
+            + self.names.replicas()
+            + self.names.attribute_sets();
+        let calls = self.calls.replica.len() * call;
+        size_of_val(&self.requests[..]) + calls + nodes + texts + names * NAME_BYTES + 1024
+    }
+}
+
 /// The call tree that many requests share, in depth-first pre-order.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct TreeStructure {

@@ -7,21 +7,22 @@ use std::time::{Duration, Instant};
 /// Most cached windows.
 const WINDOWS_MAX: usize = 4;
 
-/// Calls of all of them together: 28 bytes each. Slices are shared with the store's own cache.
-const CALLS_MAX: usize = 16 << 20;
+/// Bytes of their slices together, at most; the merged requests need some more. Slices are shared with the store's own cache.
+pub(crate) const BYTES_MAX: usize = 512 << 20;
 
 /// A window that has not been used for this long is dropped.
 const IDLE: Duration = Duration::from_secs(60);
 
 /// The last windows, the latest last.
-#[derive(Default)]
 pub(crate) struct RequestCache {
+    bytes_max: usize,
     windows: Mutex<Vec<CachedWindow>>,
 }
 
 struct CachedWindow {
     slices: Vec<Arc<RequestSlice>>,
     requests: Arc<Requests>,
+    bytes: usize,
     used: Instant,
 }
 
@@ -30,18 +31,14 @@ impl CachedWindow {
         self.slices.len() == slices.len()
             && self.slices.iter().zip(slices).all(|(mine, theirs)| Arc::ptr_eq(mine, theirs))
     }
-
-    fn calls(&self) -> usize {
-        calls(&self.slices)
-    }
-}
-
-/// Calls of some slices.
-fn calls(slices: &[Arc<RequestSlice>]) -> usize {
-    slices.iter().map(|slice| slice.calls.replica.len()).sum()
 }
 
 impl RequestCache {
+    /// A cache for slices of so many bytes.
+    pub(crate) fn new(bytes_max: usize) -> RequestCache {
+        RequestCache { bytes_max, windows: Mutex::default() }
+    }
+
     /// The requests of these slices, if they are cached.
     pub(crate) fn get(&self, slices: &[Arc<RequestSlice>]) -> Option<Arc<Requests>> {
         let mut windows = self.windows();
@@ -55,14 +52,15 @@ impl RequestCache {
 
     /// Caches requests, unless they are too many; the oldest windows are dropped.
     pub(crate) fn put(&self, slices: Vec<Arc<RequestSlice>>, requests: &Arc<Requests>) {
-        if slices.is_empty() || calls(&slices) > CALLS_MAX {
+        let bytes = slices.iter().map(|slice| slice.estimated_bytes()).sum();
+        if slices.is_empty() || bytes > self.bytes_max {
             return;
         }
         let mut windows = self.windows();
         windows.retain(|window| !window.is_of(&slices));
-        windows.push(CachedWindow { slices, requests: requests.clone(), used: Instant::now() });
+        windows.push(CachedWindow { slices, requests: requests.clone(), bytes, used: Instant::now() });
         while windows.len() > WINDOWS_MAX
-            || windows.iter().map(CachedWindow::calls).sum::<usize>() > CALLS_MAX
+            || windows.iter().map(|window| window.bytes).sum::<usize>() > self.bytes_max
         {
             windows.remove(0);
         }
@@ -107,7 +105,7 @@ mod tests {
 
     #[test]
     fn the_same_slices_are_merged_once() {
-        let cache = RequestCache::default();
+        let cache = RequestCache::new(BYTES_MAX);
         let windows: Vec<Vec<Arc<RequestSlice>>> = (0..6).map(|_| vec![slice(), slice()]).collect();
         let made: Vec<Arc<Requests>> = windows
             .iter()

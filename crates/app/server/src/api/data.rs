@@ -2,6 +2,7 @@
 
 use super::cache::RequestCache;
 use super::client_id::ClientId;
+use super::jobs::JobSize;
 use super::problem::{ApiError, ProblemKind};
 use super::running::Stop;
 use crate::api::state::AppState;
@@ -45,7 +46,7 @@ where
         ));
     }
     let stop = Stop::default();
-    let _listed = state.api.running.begin(&stop);
+    let _listed = state.api.running.begin(JobSize::Short, &stop);
     let slices = stop.wait_for(slices(store, window, state.memory.calls_max())).await?;
     let cache = state.api.cache.clone();
     cancelable(stop.clone(), move || {

@@ -1,7 +1,7 @@
 //! `/api/v1/import` and `/api/v1/flush`: data from files, and the end of open traces.
 
 use super::data::cancelable;
-use super::jobs::Progress;
+use super::jobs::{JobSize, Progress};
 use super::parameters::{Query, now};
 use super::problem::{ApiError, ProblemDocument, ProblemKind};
 use super::running::Stop;
@@ -85,7 +85,7 @@ pub(crate) async fn import(
     let permit = state.api.imports.clone().try_acquire_owned().map_err(busy)?;
     let handle = Handle::current();
     let stop = Stop::default();
-    let _listed = state.api.running.begin(&stop);
+    let _listed = state.api.running.begin(JobSize::Long, &stop);
     cancelable(stop.clone(), move || {
         let imported = import_files(&uploads, &reading, tenant, handle);
         drop(permit);

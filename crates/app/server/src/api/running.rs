@@ -1,5 +1,6 @@
 //! Work that runs for clients, so that it can be ended: by them, or because it takes too long or too much memory.
 
+use super::jobs::JobSize;
 use super::problem::{ApiError, ProblemKind};
 use laggard_parallel::{CancelReason, Canceled, Cancellation};
 use std::collections::BTreeMap;
@@ -63,9 +64,9 @@ impl From<Canceled> for ApiError {
         match canceled.0 {
             CancelReason::Unwanted => ApiError::new(ProblemKind::Canceled, "the question was canceled"),
             CancelReason::Memory => ApiError::new(
-                ProblemKind::TooMuchData,
-                "the answer needs more memory than the server has left within its limit (`memory`); choose a shorter window, or \
-                 ask again when fewer questions are being answered",
+                ProblemKind::Busy,
+                "the answer needs more memory than the server has left within its limit (`memory`); ask again when fewer \
+                 questions are being answered, or choose a shorter window",
             ),
             CancelReason::Time => ApiError::new(
                 ProblemKind::TooMuchData,
@@ -75,7 +76,8 @@ impl From<Canceled> for ApiError {
     }
 }
 
-/// Work that may need much time or memory. The newest is ended first when memory is short: it has the least to lose.
+/// Work that may need much time or memory. When memory is short, large work is ended first, and of that the newest: it has the
+/// least to lose.
 #[derive(Debug, Default)]
 pub(crate) struct RunningWork {
     running: Mutex<BTreeMap<u64, Running>>,
@@ -87,6 +89,7 @@ pub(crate) struct RunningWork {
 #[derive(Debug)]
 struct Running {
     since: Instant,
+    size: JobSize,
     stop: Stop,
 }
 
@@ -104,9 +107,9 @@ impl Drop for Listed<'_> {
 
 impl RunningWork {
     /// Lists work that begins.
-    pub(crate) fn begin(&self, stop: &Stop) -> Listed<'_> {
+    pub(crate) fn begin(&self, size: JobSize, stop: &Stop) -> Listed<'_> {
         let number = self.begun.fetch_add(1, Ordering::Relaxed);
-        self.running().insert(number, Running { since: Instant::now(), stop: stop.clone() });
+        self.running().insert(number, Running { since: Instant::now(), size, stop: stop.clone() });
         Listed { work: self, number }
     }
 
@@ -117,10 +120,11 @@ impl RunningWork {
         }
     }
 
-    /// Ends the newest work; whether there was any.
+    /// Ends the newest of the large work, else the newest of all; whether there was any.
     pub(crate) fn end_newest(&self) -> bool {
         let all = self.running();
-        let newest = all.values().rev().find(|running| running.stop.reason().is_none());
+        let running = || all.values().rev().filter(|running| running.stop.reason().is_none());
+        let newest = running().find(|running| running.size == JobSize::Long).or_else(|| running().next());
         newest.inspect(|running| self.end(running, CancelReason::Memory)).is_some()
     }
 
@@ -147,23 +151,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_work_is_ended_first_and_each_once() {
+    fn the_newest_large_work_is_ended_first_and_each_once() {
         let work = RunningWork::default();
-        let stops = [Stop::default(), Stop::default(), Stop::default()];
-        let _first = work.begin(&stops[0]);
-        let _second = work.begin(&stops[1]);
-        drop(work.begin(&stops[2]));
+        let stops = [(); 4].map(|()| Stop::default());
+        let sizes = [JobSize::Long, JobSize::Long, JobSize::Short];
+        let _running: Vec<Listed<'_>> =
+            sizes.into_iter().zip(&stops).map(|(size, stop)| work.begin(size, stop)).collect();
+        drop(work.begin(JobSize::Long, &stops[3]));
+        let ended = || stops.each_ref().map(|stop| stop.reason().is_some());
         assert!(work.end_newest());
-        assert_eq!(stops.each_ref().map(Stop::reason), [None, Some(CancelReason::Memory), None]);
-        assert!(work.end_newest() && !work.end_newest());
+        assert_eq!(ended(), [false, true, false, false], "a short one has little memory");
+        assert!(work.end_newest() && work.end_newest() && !work.end_newest());
+        assert_eq!(stops[0].check().unwrap_err().kind(), ProblemKind::Busy);
         work.end_overdue(Duration::ZERO);
-        assert_eq!(work.ended(), [("memory", 2), ("time", 0)]);
+        assert_eq!(work.ended(), [("memory", 3), ("time", 0)]);
     }
 
     #[test]
     fn work_that_takes_too_long_is_ended() {
         let (work, stop) = (RunningWork::default(), Stop::default());
-        let _running = work.begin(&stop);
+        let _running = work.begin(JobSize::Long, &stop);
         work.end_overdue(Duration::from_secs(3600));
         stop.check().unwrap();
         work.end_overdue(Duration::ZERO);

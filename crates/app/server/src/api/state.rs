@@ -1,6 +1,6 @@
 //! The state of the API's handlers. It refers to every other part of the server, none of which knows the API.
 
-use super::cache::{RequestCache, keep_expiring};
+use super::cache::{BYTES_MAX, RequestCache, keep_expiring};
 use super::client_id::SharedPermits;
 use super::jobs::{JobLimits, Jobs};
 use super::running::RunningWork;
@@ -56,11 +56,11 @@ const IMPORTS_AT_ONCE: usize = 2;
 impl Api {
     /// `queries` limits the queries of people and of continuous detection together. Needs a running runtime.
     pub(crate) fn new(settings: &ServeSettings, memory: Arc<ProcessMemory>, queries: Arc<Semaphore>) -> Api {
-        let cache = Arc::new(RequestCache::default());
+        let cache = Arc::new(RequestCache::new(memory.at_most_an_eighth(BYTES_MAX)));
         tokio::spawn(keep_expiring(cache.clone()));
         let running = Arc::<RunningWork>::default();
         Api {
-            jobs: Jobs::new(JobLimits::default(), running.clone(), memory),
+            jobs: Jobs::new(JobLimits::within(&memory), running.clone(), memory),
             running,
             queries: SharedPermits::new(queries),
             imports: Arc::new(Semaphore::new(IMPORTS_AT_ONCE)),

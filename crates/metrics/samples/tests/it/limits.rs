@@ -94,3 +94,30 @@ fn any_value_at_any_time_is_accepted() {
         }
     }
 }
+
+#[test]
+fn servers_without_cpu_are_listed_up_to_a_limit() {
+    let name = |index: usize| -> &'static str { format!("s{index:04}").leak() };
+    let mut samples: Vec<_> = (0..3)
+        .flat_map(|minute| {
+            let seconds = 60.0 * f64::from(minute);
+            (0..1_200).map(move |index| crate::GeneratedSamples {
+                server: name(index),
+                tier: "made up",
+                ..sample(seconds, Measure::Transactions, "Home", 1.0)
+            })
+        })
+        .collect();
+    for minute in 0..3 {
+        let busy = sample(60.0 * f64::from(minute), Measure::Utilization, "", 0.5);
+        samples.push(crate::GeneratedSamples { server: "zz", tier: "front", ..busy });
+    }
+    let table = windows(&samples, 60);
+    assert_eq!(table.servers.len(), 1_001);
+    assert!(table.servers.iter().any(|server| server.server == "zz"), "one with CPU is always listed");
+    let caution = "200 servers without CPU utilization were left out: at most 1000 are listed.";
+    assert!(table.cautions.iter().any(|text| text == caution), "{:?}", table.cautions);
+    let one = WindowSettings { servers: vec![name(1_199).to_owned()], ..settings(60) };
+    let table = table_of(&samples).finish(&one).unwrap();
+    assert_eq!((table.servers.len(), &*table.servers[0].server), (1, "s1199"), "a requested one is listed");
+}

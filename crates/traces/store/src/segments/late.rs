@@ -7,7 +7,7 @@ use super::error::SegmentError;
 use super::import_notes::ImportNotes;
 use super::manifest::{Manifest, Segment, SegmentKind};
 use super::ranges::ranges;
-use super::reader::{Selection, busy, bytes_of};
+use super::reader::{Selection, busy};
 use super::shared::{JOIN, SegmentsInner, SliceKey};
 use super::spans_file::SpanTable;
 use futures::{StreamExt, TryStreamExt};
@@ -132,7 +132,7 @@ impl SegmentsInner {
         let plain = self.slices(segments).await?;
         let parts = self.read_late(late).await?;
         let merged = Arc::new(RequestSlice::merge(&parts.assembled));
-        self.slices.put(late.key(), Arc::clone(&merged), bytes_of(&merged));
+        self.slices.put(late.key(), Arc::clone(&merged), merged.estimated_bytes());
         let traces = Arc::new(parts.traces);
         let mut out = vec![merged];
         let mut parts = parts.parts;
@@ -143,7 +143,7 @@ impl SegmentsInner {
                     let traces = Arc::clone(&traces);
                     let job = move || Ok(Arc::new(without(&slice, &traces, &RequestSlice::merge(&parts))));
                     let slice = locate(segment, busy(job).await)?;
-                    let bytes = bytes_of(&slice);
+                    let bytes = slice.estimated_bytes();
                     (slice, bytes)
                 }
             };

@@ -10,7 +10,7 @@ use super::table::FileRanges;
 use super::trace_index::TraceIndex;
 use bytes::Bytes;
 use laggard_engine::RequestSlice;
-use laggard_model::{Names, Nanos, ReplicaId, Status, TraceId};
+use laggard_model::{Names, TraceId};
 use object_store::ObjectStoreExt;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -150,7 +150,7 @@ impl SegmentsInner {
             Ok(slice)
         };
         let slice = Arc::new(busy(read).await?);
-        self.slices.put(key, Arc::clone(&slice), bytes_of(&slice));
+        self.slices.put(key, Arc::clone(&slice), slice.estimated_bytes());
         Ok(slice)
     }
 
@@ -193,13 +193,4 @@ pub(super) fn decode(
         }
     }
     Ok(RequestSlice { names, structures, requests: table.requests, calls, facts: table.facts })
-}
-
-/// Estimated bytes of a slice in memory.
-pub(crate) fn bytes_of(slice: &RequestSlice) -> usize {
-    let call = size_of::<ReplicaId>() + size_of::<Status>() + 3 * size_of::<Nanos>();
-    let nodes: usize = slice.structures.iter().map(|structure| structure.len() * 16 + 72).sum();
-    let texts: usize = slice.facts.texts.iter().map(|(_, text)| text.len() + 48).sum();
-    let names = (slice.names.operations() + slice.names.replicas() + slice.names.attribute_sets()) * 128;
-    size_of_val(&slice.requests[..]) + slice.calls.replica.len() * call + nodes + texts + names + 1024
 }

@@ -60,6 +60,15 @@ impl Default for JobLimits {
     }
 }
 
+impl JobLimits {
+    /// The default limits, as far as the memory of the process allows. An answer in memory is several times as large as its JSON.
+    pub(crate) fn within(memory: &ProcessMemory) -> JobLimits {
+        let limits = JobLimits::default();
+        let stored_bytes_max = memory.at_most_an_eighth(4 * limits.stored_bytes_max) / 4;
+        JobLimits { stored_bytes_max, ..limits }
+    }
+}
+
 /// The name of a job: not to be guessed, sixteen hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct JobId(u64);
@@ -275,7 +284,7 @@ impl Shared {
             if size == JobSize::Long && self.memory.is_short() {
                 job.progress.stop.cancel(CancelReason::Memory);
             }
-            let listed = (size == JobSize::Long).then(|| self.running.begin(&job.progress.stop));
+            let listed = (size == JobSize::Long).then(|| self.running.begin(size, &job.progress.stop));
             let outcome = answer(&job, work);
             drop(listed);
             let is_unwanted = job.progress.stop.reason() == Some(CancelReason::Unwanted);

@@ -95,6 +95,7 @@ pub(crate) fn besiege(binary: &Path, data: &Path, seed: u64, length: Duration) -
     let counts: Vec<AtomicU64> = ATTACKS.iter().map(|_| AtomicU64::new(0)).collect();
     let mut slowest = ResponseTime { time: Duration::ZERO, path: "" };
     std::thread::scope(|scope| {
+        let _attackers_end = SetOnDrop(&over);
         for (number, (&(_, attack), attempts)) in (1..).zip(ATTACKS.iter().zip(&counts)) {
             let random = SplitMix(seed << 8 | number);
             let state = Attack { server, random, over: &over, attempts };
@@ -105,7 +106,6 @@ pub(crate) fn besiege(binary: &Path, data: &Path, seed: u64, length: Duration) -
             slowest = slowest.max(slowest_query(server));
             std::thread::sleep(Duration::from_millis(100));
         }
-        over.store(true, Ordering::Relaxed);
     });
     let outcome = run.check_running(server);
     let memory_most = process.memory("VmHWM:");
@@ -113,6 +113,15 @@ pub(crate) fn besiege(binary: &Path, data: &Path, seed: u64, length: Duration) -
     let attempts =
         ATTACKS.iter().zip(&counts).map(|((name, _), count)| (*name, count.load(Ordering::Relaxed)));
     Outcome { attempts: attempts.collect(), spans: outcome.spans, memory_before, memory_most, slowest }
+}
+
+/// Ends the attackers, also when an assertion fails.
+struct SetOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Queries the server like a browser and a monitoring system; returns the slowest response.

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Reproducible random numbers (SplitMix64, Steele et al. 2014).
 pub(crate) struct SplitMix(pub(crate) u64);
@@ -239,8 +239,16 @@ fn check_trace(server: Addresses, trace: u64) {
     assert_eq!(actual, expected, "{trace_json}");
 }
 
+/// Asks again while the server is too busy, for half a minute.
 fn get(server: Addresses, path: &str) -> Value {
-    let response = http_client::request(server.http, "GET", path, "").expect("the server responds");
+    let started = Instant::now();
+    let response = loop {
+        let response = http_client::request(server.http, "GET", path, "").expect("the server responds");
+        if !response.body.contains("urn:laggard:busy") || started.elapsed() > Duration::from_secs(30) {
+            break response;
+        }
+        std::thread::sleep(Duration::from_millis(500));
+    };
     assert_eq!(response.status, 200, "{path}: {}", response.body);
     serde_json::from_str(&response.body).expect("the response is JSON")
 }
