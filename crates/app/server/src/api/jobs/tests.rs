@@ -138,7 +138,7 @@ fn no_long_question_begins_while_memory_is_short() {
     let jobs = with_memory(small_limits(), 92);
     let job = jobs.submit(new("t"), |progress| progress.stage("reading", 0).map(|()| answer())).unwrap();
     assert_eq!(wait(&job), JobState::Failed);
-    assert_eq!(job.outcome().unwrap().err().unwrap().kind(), ProblemKind::TooMuchData);
+    assert_eq!(job.outcome().unwrap().err().unwrap().kind(), ProblemKind::Busy);
 }
 
 #[test]
