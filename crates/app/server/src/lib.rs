@@ -23,6 +23,7 @@ mod recordings;
 mod run;
 mod security;
 mod settings;
+mod signatures;
 mod stored_facts;
 mod tenants;
 

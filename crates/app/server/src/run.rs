@@ -10,6 +10,7 @@ use crate::pages;
 use crate::receive::{self, Receivers};
 use crate::security::{Admission, login_routes, protect};
 use crate::settings::{CheckedSettings, LimitSettings, ListenerKind, ServeSettings};
+use crate::signatures::keep_signatures;
 use crate::tenants::Tenants;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
@@ -76,6 +77,7 @@ async fn run(settings: CheckedSettings, notice: &Notice) -> Result<(), ServeErro
     alerts::start(&state.alerts);
     objectives::start(&state.objectives);
     tokio::spawn(api::supervise(state.clone(), limits.run_time.duration()));
+    tokio::spawn(keep_signatures(state.clone()));
     tokio::spawn(watch_versions(state.tenants.clone(), stopping.clone()));
     tokio::spawn(transport.clone().follow(stopping.clone()));
     for Bound { socket, listener } in sockets {

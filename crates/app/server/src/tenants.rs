@@ -4,6 +4,7 @@ use crate::events::{ObservedVersions, TenantEvents, VersionWatch};
 use crate::operations::ProcessMemory;
 use crate::recordings::TenantRecordings;
 use crate::settings::{RecordingSettings, ServeSettings, TENANT_NAMES, is_tenant_name};
+use crate::signatures::TenantSignatures;
 use laggard_engine::Batch;
 use laggard_formats::{MessageReader, ReaderOptions, SelectedAttributes};
 use laggard_store::{AppendError, SharedMemory, Store, StoreError, StoreFolder, StoreSettings};
@@ -31,6 +32,8 @@ pub(crate) struct Tenant {
     pub(crate) versions: VersionWatch,
     /// Kernel recordings of hosts.
     pub(crate) recordings: Arc<TenantRecordings>,
+    /// Signatures of releases and days.
+    pub(crate) signatures: TenantSignatures,
 }
 
 impl Tenant {
@@ -131,9 +134,11 @@ impl Tenants {
         let messages = MessageReader::new(&self.reader);
         let events = Arc::new(events);
         let recordings = Arc::new(self.open_recordings(name).await.map_err(TenantError::Store)?);
-        let tenant = Arc::new(Tenant { name: name.into(), store, messages, events, versions, recordings });
+        let signatures = self.open_signatures(name).await.map_err(TenantError::Store)?;
+        let name = name.into();
+        let tenant = Arc::new(Tenant { name, store, messages, events, versions, recordings, signatures });
         let mut open = self.open.write().expect("no thread panics while it holds the lock");
-        open.insert(name.into(), tenant.clone());
+        open.insert(tenant.name.clone(), tenant.clone());
         Ok(tenant)
     }
 
@@ -152,6 +157,15 @@ impl Tenants {
         let opening = tokio::task::spawn_blocking(move || {
             TenantRecordings::open(&folder, &settings)
                 .map_err(|error| StoreError::new(format!("{}: recordings: {error}", folder.display())))
+        });
+        opening.await.unwrap_or_else(|error| Err(StoreError::new(error.to_string())))
+    }
+
+    async fn open_signatures(&self, name: &str) -> Result<TenantSignatures, StoreError> {
+        let folder = self.folder.join(name);
+        let opening = tokio::task::spawn_blocking(move || {
+            TenantSignatures::open(&folder)
+                .map_err(|error| StoreError::new(format!("{}: signatures: {error}", folder.display())))
         });
         opening.await.unwrap_or_else(|error| Err(StoreError::new(error.to_string())))
     }

@@ -3,10 +3,11 @@
 
 use super::answers::Answer;
 use super::client_id::ClientId;
-use super::jobs::{Job, JobSize, NewJob, Progress};
+use super::jobs::{Job, NewJob, Progress};
 use super::parameters::{Query, now};
 use super::problem::{ApiError, ProblemDocument};
 use super::queries::{TenantQueries, small_body};
+use super::running::JobSize;
 use crate::alerts::suspect_factor;
 use crate::api::state::AppState;
 use crate::settings::AlertSettings;

@@ -2,8 +2,8 @@
 
 use super::cache::RequestCache;
 use super::client_id::ClientId;
-use super::jobs::JobSize;
 use super::problem::{ApiError, ProblemKind};
+use super::running::JobSize;
 use super::running::Stop;
 use crate::api::state::AppState;
 use laggard_engine::{RequestSlice, Requests};

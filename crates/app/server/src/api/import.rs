@@ -1,9 +1,10 @@
 //! `/api/v1/import` and `/api/v1/flush`: data from files, and the end of open traces.
 
 use super::data::cancelable;
-use super::jobs::{JobSize, Progress};
+use super::jobs::Progress;
 use super::parameters::{Query, now};
 use super::problem::{ApiError, ProblemDocument, ProblemKind};
+use super::running::JobSize;
 use super::running::Stop;
 use super::sampled::read_files;
 use super::trace::{LossRow, loss_rows};

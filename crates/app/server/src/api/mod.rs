@@ -32,6 +32,7 @@ mod running;
 mod sampled;
 mod search;
 mod services;
+mod signatures;
 mod state;
 mod status;
 mod supervise;
@@ -42,6 +43,8 @@ mod tree;
 mod uploads;
 
 pub use openapi::document as openapi;
+pub(crate) use queries::TenantQueries;
+pub(crate) use signatures::signature_of_store;
 pub(crate) use state::{Api, ApiState, AppState};
 pub(crate) use supervise::supervise;
 
@@ -82,6 +85,9 @@ fn all() -> Vec<Route> {
         route("/api/v1/events", get(events::events).merge(post(events::add_events))),
         route("/api/v1/recordings", get(recordings::recordings).merge(post(recordings::request_recording))),
         route("/api/v1/recordings/{id}", get(recordings::download)),
+        route("/api/v1/signatures", get(signatures::signatures)),
+        route("/api/v1/signatures/diff", get(signatures::diff)),
+        route("/api/v1/signatures/{id}", get(signatures::signature)),
         route("/api/v1/agent/poll", post(recordings::poll)),
         route("/api/v1/agent/recordings/{id}", put(recordings::upload)),
         route("/api/v1/alertmanager", post(alertmanager::alertmanager)),

@@ -2,7 +2,7 @@
 
 use super::{
     alertmanager, alerts, categories, events, health, import, incidents, jobs, matrix, metrics, objectives,
-    overview, queries, recordings, search, services, status, trace, tree,
+    overview, queries, recordings, search, services, signatures, status, trace, tree,
 };
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
@@ -40,6 +40,9 @@ use utoipa::OpenApi;
         objectives::objectives,
         events::events,
         events::add_events,
+        signatures::signatures,
+        signatures::signature,
+        signatures::diff,
         recordings::recordings,
         recordings::request_recording,
         recordings::download,

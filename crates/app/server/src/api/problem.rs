@@ -116,7 +116,6 @@ impl ApiError {
         ApiError::new(ProblemKind::NotFound, detail)
     }
 
-    #[cfg(test)]
     pub(crate) fn kind(&self) -> ProblemKind {
         self.kind
     }

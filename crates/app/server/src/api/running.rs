@@ -1,6 +1,5 @@
 //! Work that runs for clients, so that it can be ended: by them, or because it takes too long or too much memory.
 
-use super::jobs::JobSize;
 use super::problem::{ApiError, ProblemKind};
 use laggard_parallel::{CancelReason, Canceled, Cancellation};
 use std::collections::BTreeMap;
@@ -8,6 +7,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
+
+/// How much work a question is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum JobSize {
+    /// Takes a fraction of a second: it has a thread of its own, so that it never waits for a long one.
+    Short,
+    /// May take long.
+    Long,
+}
 
 /// Ends some work, whether it computes or waits. A handle: clones are the same.
 #[derive(Clone, Debug, Default)]

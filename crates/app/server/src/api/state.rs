@@ -1,7 +1,7 @@
 //! The state of the API's handlers. It refers to every other part of the server, none of which knows the API.
 
 use super::cache::{BYTES_MAX, RequestCache, keep_expiring};
-use super::client_id::SharedPermits;
+use super::client_id::{ClientId, SharedPermit, SharedPermits};
 use super::jobs::{JobLimits, Jobs};
 use super::running::RunningWork;
 use super::uploads::UploadFolder;
@@ -54,6 +54,11 @@ pub(crate) struct Api {
 const IMPORTS_AT_ONCE: usize = 2;
 
 impl Api {
+    /// Waits until work of the server's own may run beside the queries of clients.
+    pub(crate) async fn background_turn(&self) -> SharedPermit {
+        self.queries.acquire(ClientId::default()).await
+    }
+
     /// `queries` limits the queries of people and of continuous detection together. Needs a running runtime.
     pub(crate) fn new(settings: &ServeSettings, memory: Arc<ProcessMemory>, queries: Arc<Semaphore>) -> Api {
         let cache = Arc::new(RequestCache::new(memory.at_most_an_eighth(BYTES_MAX)));

@@ -83,6 +83,11 @@ impl TenantEvents {
         }
     }
 
+    /// All events, by time.
+    pub(crate) fn all(&self) -> Vec<SystemEvent> {
+        self.log().records().to_vec()
+    }
+
     /// The events within a time, both ends included, by time.
     pub(crate) fn within(&self, since: Timestamp, until: Timestamp) -> Vec<SystemEvent> {
         let log = self.log();

@@ -15,13 +15,12 @@ mod table;
 mod tests;
 
 pub(crate) use progress::{JobState, Progress};
-pub(crate) use queue::JobSize;
 
 use super::answers::{Answer, Form, FormParameters};
 use super::client_id::ClientId;
 use super::parameters::now;
 use super::problem::{ApiError, ProblemKind};
-use super::running::RunningWork;
+use super::running::{JobSize, RunningWork};
 use crate::operations::ProcessMemory;
 use laggard_model::Timestamp;
 use laggard_parallel::{CancelReason, Canceled};

@@ -2,18 +2,10 @@
 
 use super::{Job, JobLimits, Work};
 use crate::api::client_id::ClientId;
+use crate::api::running::JobSize;
 use crate::operations::ProcessMemory;
 use std::collections::VecDeque;
 use std::sync::Arc;
-
-/// How much work a job is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum JobSize {
-    /// Takes a fraction of a second: it has a thread of its own, so that it never waits for a long one.
-    Short,
-    /// May take long.
-    Long,
-}
 
 /// A job with its work.
 pub(super) struct QueuedJob {

@@ -3,9 +3,10 @@
 use super::{Body, Query, Question, Work};
 use crate::api::cache::RequestCache;
 use crate::api::data::{REST_SPANS_MAX, merge_slices, slices, threads};
-use crate::api::jobs::{JobSize, Progress};
+use crate::api::jobs::Progress;
 use crate::api::parameters::now;
 use crate::api::problem::{ApiError, ProblemKind};
+use crate::api::running::JobSize;
 use crate::api::state::AppState;
 use crate::events::TenantEvents;
 use crate::operations::ProcessMemory;

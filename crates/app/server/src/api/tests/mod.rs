@@ -10,6 +10,7 @@ mod objectives;
 mod questions;
 mod recordings;
 mod server;
+mod signatures;
 
 use crate::api::state::AppState;
 use crate::security::VisibleTenants;
@@ -214,11 +215,16 @@ fn span<'a>(
 
 /// Counts and utilization by the minute: a server whose CPU follows its transactions, 0.2 % each.
 fn shop_samples() -> Batch {
+    app_samples(START, 0.12)
+}
+
+/// Two hours of a server of one core with seconds of work per transaction.
+fn app_samples(start: i64, work_s: f64) -> Batch {
     let mut batch = Batch::default();
     for minute in 0..120_i64 {
         let transactions = 100.0 + (minute * 37 % 80) as f64;
         let sample = |measure, transaction, value| SampleRecord {
-            time: Timestamp::from_unix_ns(START + minute * 60 * SECOND),
+            time: Timestamp::from_unix_ns(start + minute * 60 * SECOND),
             measure,
             server: "app-1",
             tier: "app",
@@ -227,10 +233,10 @@ fn shop_samples() -> Batch {
             value,
         };
         batch.sample(&sample(Measure::Transactions, "buy", transactions));
-        // A processor of one core that is shared: 0.12 s of work a transaction, longer the busier it is.
-        let utilization = 0.05 + 0.002 * transactions;
+        // The processor is shared: a transaction takes longer the busier it is.
+        let utilization = 0.05 + work_s / 60.0 * transactions;
         batch.sample(&sample(Measure::Utilization, "", utilization));
-        batch.sample(&sample(Measure::ResponseTime, "buy", 0.12 / (1.0 - utilization)));
+        batch.sample(&sample(Measure::ResponseTime, "buy", work_s / (1.0 - utilization)));
     }
     batch
 }

@@ -3,7 +3,8 @@
 use super::*;
 use crate::api::ApiError;
 use crate::api::client_id::ClientId;
-use crate::api::jobs::{JobLimits, JobSize, NewJob, Progress};
+use crate::api::jobs::{JobLimits, NewJob, Progress};
+use crate::api::running::JobSize;
 use serde_json::json;
 use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel};
