@@ -20,6 +20,7 @@ mod operations;
 mod pages;
 mod receive;
 mod recordings;
+mod rotation;
 mod run;
 mod security;
 mod settings;

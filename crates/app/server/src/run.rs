@@ -5,10 +5,11 @@ use crate::api::{self, Api, ApiState, AppState};
 use crate::events::{save_versions, watch_versions};
 use crate::listen::{Listener, Serving, Transport, accept};
 use crate::objectives::{self, Objectives};
-use crate::operations::{DataLock, Notice, ProcessMemory, SelfTracing, start_logs, trace};
+use crate::operations::{DataLock, Notice, ProcessMemory, SelfTracing, SettingSources, start_logs, trace};
 use crate::pages;
 use crate::receive::{self, Receivers};
-use crate::security::{Admission, login_routes, protect};
+use crate::rotation::CredentialFiles;
+use crate::security::{Admission, TokenFiles, login_routes, protect};
 use crate::settings::{CheckedSettings, LimitSettings, ListenerKind, ServeSettings};
 use crate::tenants::Tenants;
 use axum::Router;
@@ -46,24 +47,30 @@ impl fmt::Display for ServeError {
 impl std::error::Error for ServeError {}
 
 /// Serves until SIGTERM or SIGINT, then finishes what is in flight. A second signal ends it at once, as a loss of
-/// power would. Blocks. `notify_socket` is the socket of systemd's start notification (`NOTIFY_SOCKET`).
+/// power would. On SIGHUP, tokens and certificates are read again. Blocks. `sources` are where the settings come from,
+/// `notify_socket` is the socket of systemd's start notification (`NOTIFY_SOCKET`).
 ///
 /// # Errors
 /// When an address is in use, the data cannot be opened, or open data could not be written at the end.
-pub fn serve(settings: CheckedSettings, notify_socket: Option<&OsStr>) -> Result<(), ServeError> {
+pub fn serve(
+    settings: CheckedSettings,
+    sources: SettingSources,
+    notify_socket: Option<&OsStr>,
+) -> Result<(), ServeError> {
     start_logs(&settings.raw.logs).map_err(ServeError::new)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|error| ServeError::new(format!("no threads: {error}")))?;
-    let ended = runtime.block_on(run(settings, &Notice::new(notify_socket)));
+    let ended = runtime.block_on(run(settings, sources, &Notice::new(notify_socket)));
     // A query that still runs on a blocking thread would delay the exit.
     runtime.shutdown_background();
     ended
 }
 
-async fn run(settings: CheckedSettings, notice: &Notice) -> Result<(), ServeError> {
+async fn run(settings: CheckedSettings, sources: SettingSources, notice: &Notice) -> Result<(), ServeError> {
     let mut signals = StopSignals::catch()?;
+    let hangup = caught(SignalKind::hangup())?;
     let _lock = DataLock::acquire(&settings.raw.data).map_err(ServeError::new)?;
     let transport = Transport::load(&settings.raw.tls).map_err(ServeError::new)?;
     let sockets = bind(&settings.raw).await?;
@@ -77,7 +84,10 @@ async fn run(settings: CheckedSettings, notice: &Notice) -> Result<(), ServeErro
     objectives::start(&state.objectives);
     tokio::spawn(api::supervise(state.clone(), limits.run_time.duration()));
     tokio::spawn(watch_versions(state.tenants.clone(), stopping.clone()));
-    tokio::spawn(transport.clone().follow(stopping.clone()));
+    let token_list = settings.raw.token_list();
+    let token_files = TokenFiles::new(sources, token_list, &settings.tokens, state.admission.clone());
+    let credentials = CredentialFiles::new(token_files, transport.clone(), state.issues.clone());
+    tokio::spawn(credentials.follow(hangup, stopping.clone()));
     for Bound { socket, listener } in sockets {
         let (kind, address) = (listener.kind, listener.address);
         tracing::info!(name = kind.name(), %address, tls = transport.is_encrypted(), "listening");
@@ -121,6 +131,7 @@ pub(crate) async fn state(
         alerts,
         api: Api::new(&settings.raw, memory.clone(), queries),
         memory,
+        issues: Arc::default(),
         tenants,
         listeners,
         started: now(),
@@ -210,6 +221,10 @@ async fn drain(state: &AppState, connections: &TaskTracker, limits: LimitSetting
     ended
 }
 
+fn caught(kind: SignalKind) -> Result<Signal, ServeError> {
+    signal(kind).map_err(|error| ServeError::new(format!("signals cannot be watched: {error}")))
+}
+
 /// SIGTERM and SIGINT. Caught from before the first address is announced: whoever reads it may
 /// stop the server at once.
 struct StopSignals {
@@ -219,10 +234,9 @@ struct StopSignals {
 
 impl StopSignals {
     fn catch() -> Result<StopSignals, ServeError> {
-        let failed = |error| ServeError::new(format!("signals cannot be watched: {error}"));
         Ok(StopSignals {
-            terminate: signal(SignalKind::terminate()).map_err(failed)?,
-            interrupt: signal(SignalKind::interrupt()).map_err(failed)?,
+            terminate: caught(SignalKind::terminate())?,
+            interrupt: caught(SignalKind::interrupt())?,
         })
     }
 

@@ -1,7 +1,7 @@
 //! `/metrics`: metrics of the server itself, as OpenMetrics or Prometheus's text.
 
 use super::parameters::now;
-use super::status::{is_ready, receivers};
+use super::status::{is_ready, receivers, server_problems};
 use crate::alerts::AlertState;
 use crate::api::state::AppState;
 use crate::listen::ListenerFigures;
@@ -141,6 +141,12 @@ fn process(out: &mut Exposition, state: &AppState) {
         out.family(name, Kind::Gauge, help);
         out.sample(name, &[], value);
     }
+    out.family(
+        "laggard_server_problems",
+        Kind::Gauge,
+        "Problems of the whole server that need attention, besides those of stores",
+    );
+    out.sample("laggard_server_problems", &[], server_problems(state).len() as f64);
     out.family("laggard_memory_limit_bytes", Kind::Gauge, "Most memory that the process may have");
     out.sample("laggard_memory_limit_bytes", &[], state.memory.limit() as f64);
     out.family(
