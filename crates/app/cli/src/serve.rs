@@ -6,7 +6,8 @@ use crate::output::print;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use laggard_params::SetArgument;
 use laggard_server::{
-    ServeSettings, SettingSources, SettingText, check_health, environment_name, load_settings, serve,
+    OtelVariables, ServeEnvironment, ServeSettings, SettingSources, SettingText, check_health,
+    environment_name, load_settings, serve,
 };
 use laggard_settings::Settings;
 use std::path::PathBuf;
@@ -123,8 +124,12 @@ pub(crate) fn run(arguments: &Serve) -> Result<Status, CommandError> {
         return Ok(Status::Done);
     }
     return_freed_memory();
-    let notify_socket = std::env::var_os("NOTIFY_SOCKET");
-    serve(checked, sources, notify_socket.as_deref()).map_err(CommandError::unreadable)?;
+    let environment = ServeEnvironment {
+        sources,
+        notify_socket: std::env::var_os("NOTIFY_SOCKET"),
+        otel: OtelVariables::read(|name| std::env::var(name).ok()),
+    };
+    serve(checked, environment).map_err(CommandError::unreadable)?;
     Ok(Status::Done)
 }
 

@@ -29,9 +29,10 @@ mod tenants;
 
 pub use api::openapi;
 pub use operations::{
-    DataFolder, SettingSources, SettingText, check_health, environment_name, load as load_settings,
+    DataFolder, OtelVariables, SettingSources, SettingText, check_health, environment_name,
+    load as load_settings,
 };
-pub use run::{ServeError, serve};
+pub use run::{ServeEnvironment, ServeError, serve};
 pub use settings::{
     AlertSettings, CheckedSettings, Length, LimitSettings, LogForm, LogSettings, ObjectiveSettings,
     RecordingSettings, Scope, SelfTracingSettings, ServeSettings, SettingError, Size, StorageSettings,

@@ -5,7 +5,9 @@ use crate::api::{self, Api, ApiState, AppState};
 use crate::events::{save_versions, watch_versions};
 use crate::listen::{Listener, Serving, Transport, accept};
 use crate::objectives::{self, Objectives};
-use crate::operations::{DataLock, Notice, ProcessMemory, SelfTracing, SettingSources, start_logs, trace};
+use crate::operations::{
+    DataLock, Notice, OtelVariables, ProcessMemory, SelfTracing, SettingSources, measure, start_logs, trace,
+};
 use crate::pages;
 use crate::receive::{self, Receivers};
 use crate::rotation::CredentialFiles;
@@ -15,7 +17,7 @@ use crate::tenants::Tenants;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use laggard_system::{available_threads, now};
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -46,38 +48,46 @@ impl fmt::Display for ServeError {
 
 impl std::error::Error for ServeError {}
 
+/// What surrounds a server.
+#[derive(Clone, Debug, Default)]
+pub struct ServeEnvironment {
+    /// Where the settings come from; tokens are read from there again.
+    pub sources: SettingSources,
+    /// The socket of systemd's start notification (`NOTIFY_SOCKET`).
+    pub notify_socket: Option<OsString>,
+    /// Where the server's own spans are sent, unless the settings say so.
+    pub otel: OtelVariables,
+}
+
 /// Serves until SIGTERM or SIGINT, then finishes what is in flight. A second signal ends it at once, as a loss of
-/// power would. On SIGHUP, tokens and certificates are read again. Blocks. `sources` are where the settings come from,
-/// `notify_socket` is the socket of systemd's start notification (`NOTIFY_SOCKET`).
+/// power would. On SIGHUP, tokens and certificates are read again. Blocks.
 ///
 /// # Errors
 /// When an address is in use, the data cannot be opened, or open data could not be written at the end.
-pub fn serve(
-    settings: CheckedSettings,
-    sources: SettingSources,
-    notify_socket: Option<&OsStr>,
-) -> Result<(), ServeError> {
+pub fn serve(settings: CheckedSettings, environment: ServeEnvironment) -> Result<(), ServeError> {
     start_logs(&settings.raw.logs).map_err(ServeError::new)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|error| ServeError::new(format!("no threads: {error}")))?;
-    let ended = runtime.block_on(run(settings, sources, &Notice::new(notify_socket)));
+    let ended = runtime.block_on(run(settings, environment));
     // A query that still runs on a blocking thread would delay the exit.
     runtime.shutdown_background();
     ended
 }
 
-async fn run(settings: CheckedSettings, sources: SettingSources, notice: &Notice) -> Result<(), ServeError> {
+async fn run(settings: CheckedSettings, environment: ServeEnvironment) -> Result<(), ServeError> {
     let mut signals = StopSignals::catch()?;
     let hangup = caught(SignalKind::hangup())?;
+    let ServeEnvironment { sources, notify_socket, otel } = environment;
+    let notice = Notice::new(notify_socket.as_deref());
     let _lock = DataLock::acquire(&settings.raw.data).map_err(ServeError::new)?;
     let transport = Transport::load(&settings.raw.tls).map_err(ServeError::new)?;
     let sockets = bind(&settings.raw).await?;
     let stopping = CancellationToken::new();
     let listeners = sockets.iter().map(|bound| bound.listener.clone()).collect();
     let state = state(&settings, listeners, stopping.clone()).await?;
-    let tracing = SelfTracing::start(&settings.raw.self_tracing, stopping.clone());
+    let tracing = SelfTracing::start(&settings.raw.self_tracing, otel, stopping.clone());
     let limits = settings.raw.limits;
     let connections = TaskTracker::new();
     alerts::start(&state.alerts);
@@ -132,6 +142,7 @@ pub(crate) async fn state(
         api: Api::new(&settings.raw, memory.clone(), queries),
         memory,
         issues: Arc::default(),
+        request_durations: Arc::default(),
         tenants,
         listeners,
         started: now(),
@@ -193,7 +204,10 @@ pub(crate) fn router(
     if let Some(tracing) = tracing.filter(|_| listener == ListenerKind::Http) {
         routes = routes.layer(from_fn_with_state(tracing.clone(), trace));
     }
-    protect(listener, is_local, routes.layer(CatchPanicLayer::new()), &state.admission)
+    // Panics are responses to it.
+    let measured = (listener, state.request_durations.clone());
+    let routes = routes.layer(CatchPanicLayer::new()).layer(from_fn_with_state(measured, measure));
+    protect(listener, is_local, routes, &state.admission)
 }
 
 /// Lets requests in flight end, then the stores.

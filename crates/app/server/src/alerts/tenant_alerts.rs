@@ -5,6 +5,7 @@ use super::lifecycle::{AlertList, Changes, Interval};
 use super::servers::schedule::StorageHistory;
 use super::storage;
 use crate::line_log::LineLog;
+use laggard_model::{DurationHistogram, Nanos};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;
@@ -68,8 +69,8 @@ pub(crate) struct DetectionState {
     /// Whether objectives were evaluated.
     pub(crate) objectives_evaluated: bool,
     pub(crate) outcomes: BTreeMap<EvaluationOutcome, u64>,
-    /// Seconds spent.
-    pub(crate) seconds: f64,
+    /// How long each took.
+    pub(crate) durations: DurationHistogram,
 }
 
 /// One evaluation.
@@ -188,7 +189,7 @@ impl TenantAlerts {
     ) -> Changes {
         let mut state = self.state();
         *state.outcomes.entry(record.outcome).or_default() += 1;
-        state.seconds += record.took_ns as f64 / 1e9;
+        state.durations.add(Nanos::from_ns(record.took_ns));
         if record.outcome == EvaluationOutcome::Evaluated {
             state.last_evaluated = Some(record.clone());
         }
@@ -203,7 +204,7 @@ impl TenantAlerts {
         apply: impl FnOnce(&mut AlertList) -> Changes,
     ) -> Changes {
         let mut state = self.state();
-        state.seconds += record.took_ns as f64 / 1e9;
+        state.durations.add(Nanos::from_ns(record.took_ns));
         state.last_servers = Some(record);
         apply(&mut state.alerts)
     }

@@ -19,7 +19,7 @@ pub(crate) mod simulated;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use files::{Disk, LogFiles, ReadOnly};
+pub(crate) use files::{Disk, LogFile, LogFiles, ReadOnly};
 pub(crate) use frame::first_of_name;
 pub(crate) use replay::{DamagedRange, ReplayReport, missing, replay};
 pub(crate) use writer::{FILE_BYTES, WriteAheadLog};
