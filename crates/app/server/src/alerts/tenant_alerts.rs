@@ -212,9 +212,12 @@ impl TenantAlerts {
     /// Writes the file; blocks. Only the first of several failures is logged, and the next save tries again.
     pub(crate) fn save(&self) {
         let mut failures = self.save_failures.lock().expect("no thread panics while it holds the lock");
+        tracing::debug!("alert save begins");
         let history = self.save_history();
         let alerts = self.state().alerts.clone();
-        match history.and_then(|()| storage::save(&self.file, &alerts)) {
+        let saved = history.and_then(|()| storage::save(&self.file, &alerts));
+        tracing::debug!("alert save ended");
+        match saved {
             Ok(()) if *failures > 0 => {
                 tracing::info!(file = %self.file.display(), "alerts are saved again");
                 *failures = 0;

@@ -75,7 +75,9 @@ impl LogFile for TimedFile {
     /// A sync that fails is measured, too: a slow disk is often a failing one.
     fn sync(&mut self) -> io::Result<()> {
         let start = self.clock.monotonic();
+        tracing::debug!("log sync begins");
         let synced = self.file.sync();
+        tracing::debug!("log sync ended");
         self.durations.add_since(start, &*self.clock);
         synced
     }
