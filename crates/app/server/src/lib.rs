@@ -11,6 +11,7 @@
 pub mod alerts;
 mod api;
 pub mod client;
+mod durable_files;
 mod events;
 mod grpc;
 mod line_log;

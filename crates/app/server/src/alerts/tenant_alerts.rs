@@ -4,6 +4,7 @@ use super::incidents::PastIncident;
 use super::lifecycle::{AlertList, Changes, Interval};
 use super::servers::schedule::StorageHistory;
 use super::storage;
+use crate::durable_files::{FileCalls, disk};
 use crate::line_log::LineLog;
 use laggard_model::{DurationHistogram, Nanos};
 use serde::Serialize;
@@ -32,7 +33,7 @@ impl AllTenantAlerts {
             return known;
         }
         let mut tenants = self.tenants.write().expect("no thread panics while it holds the lock");
-        let fresh = || Arc::new(TenantAlerts::load(storage::file_of(&self.data, tenant)));
+        let fresh = || Arc::new(TenantAlerts::load(storage::file_of(&self.data, tenant), disk()));
         tenants.entry(tenant.into()).or_insert_with(fresh).clone()
     }
 
@@ -46,6 +47,7 @@ impl AllTenantAlerts {
 /// The alerts of one tenant.
 pub(crate) struct TenantAlerts {
     file: PathBuf,
+    files: Arc<dyn FileCalls>,
     state: Mutex<DetectionState>,
     /// Only evaluations use it, one at a time.
     storage: Mutex<StorageHistory>,
@@ -135,14 +137,15 @@ impl EvaluationOutcome {
 }
 
 impl TenantAlerts {
-    fn load(file: PathBuf) -> TenantAlerts {
+    pub(super) fn load(file: PathBuf, files: Arc<dyn FileCalls>) -> TenantAlerts {
         let mut alerts = storage::load(&file);
-        let past = storage::load_history(&file);
+        let past = storage::load_history(&file, files.clone());
         if let Some(past) = &past {
             storage::add_history(&mut alerts, past);
         }
         TenantAlerts {
             file,
+            files,
             state: Mutex::new(DetectionState { alerts, ..DetectionState::default() }),
             storage: Mutex::default(),
             save_failures: Mutex::default(),
@@ -215,7 +218,7 @@ impl TenantAlerts {
         tracing::debug!("alert save begins");
         let history = self.save_history();
         let alerts = self.state().alerts.clone();
-        let saved = history.and_then(|()| storage::save(&self.file, &alerts));
+        let saved = history.and_then(|()| storage::save(&self.file, &alerts, &*self.files));
         tracing::debug!("alert save ended");
         match saved {
             Ok(()) if *failures > 0 => {

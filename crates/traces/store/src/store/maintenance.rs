@@ -31,7 +31,10 @@ pub(super) async fn run(path: Arc<WritePath>, segments: Segments, every: Duratio
             path.forget_findings();
         }
         if round % RETAIN_EVERY == 0 {
-            report(&path, "retention_failed", segments.retain(watch.trusted()).await);
+            tracing::debug!("retention begins");
+            let retained = segments.retain(watch.trusted()).await;
+            tracing::debug!("retention ended");
+            report(&path, "retention_failed", retained);
         }
     }
 }
