@@ -291,6 +291,7 @@ const LEAVES: &[(&str, &str)] = &[
     ("laggard-server", "rustls"),
     ("laggard-server", "tokio"),
     ("laggard-server", "ureq"),
+    ("laggard", "rustls"),
     ("laggard", "tokio"),
     ("laggard-experiments", "arrow-array"),
     ("laggard-experiments", "parquet"),

@@ -6,7 +6,8 @@ use crate::output::print;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use laggard_params::SetArgument;
 use laggard_server::{
-    ServeSettings, SettingSources, SettingText, check_health, environment_name, load_settings, serve,
+    OtelVariables, ServeEnvironment, ServeSettings, SettingSources, SettingText, check_health,
+    environment_name, load_settings, serve,
 };
 use laggard_settings::Settings;
 use std::path::PathBuf;
@@ -18,7 +19,8 @@ const EXAMPLES: &str = "Examples:
   laggard serve --config laggard.yaml --check-config   check the configuration only
 
 Every setting is available as --set KEY=VALUE, as an environment variable (store.keep_for: LAGGARD_STORE_KEEP_FOR) or in
-the file; the first of these counts. SIGTERM and SIGINT stop it after requests in flight have finished.";
+the file; the first of these counts. SIGTERM and SIGINT stop it after requests in flight have finished; SIGHUP makes it read
+tokens and certificates again.";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -110,7 +112,8 @@ impl FromArgMatches for SettingFlags {
 }
 
 pub(crate) fn run(arguments: &Serve) -> Result<Status, CommandError> {
-    let settings = arguments.config.settings()?;
+    let sources = arguments.config.sources();
+    let settings = load_settings(&sources).map_err(CommandError::usage)?;
     if arguments.check_health {
         return check_health(&settings).map(|()| Status::Done).map_err(CommandError::unreadable);
     }
@@ -121,17 +124,22 @@ pub(crate) fn run(arguments: &Serve) -> Result<Status, CommandError> {
         return Ok(Status::Done);
     }
     return_freed_memory();
-    serve(checked, std::env::var_os("NOTIFY_SOCKET").as_deref()).map_err(CommandError::unreadable)?;
+    let environment = ServeEnvironment {
+        sources,
+        notify_socket: std::env::var_os("NOTIFY_SOCKET"),
+        otel: OtelVariables::read(|name| std::env::var(name).ok()),
+    };
+    serve(checked, environment).map_err(CommandError::unreadable)?;
     Ok(Status::Done)
 }
 
 impl Config {
     /// Flag before environment before file.
-    fn settings(&self) -> Result<ServeSettings, CommandError> {
+    fn sources(&self) -> SettingSources {
         let named = || std::env::var_os("LAGGARD_CONFIG").filter(|name| !name.is_empty());
         let file = self.config.clone().or_else(|| named().map(PathBuf::from));
         let texts = environment().into_iter().chain(self.texts()).collect();
-        load_settings(&SettingSources { file, texts }).map_err(CommandError::usage)
+        SettingSources { file, texts }
     }
 
     fn texts(&self) -> Vec<SettingText> {

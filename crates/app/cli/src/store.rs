@@ -24,13 +24,13 @@ const BACKUP_EXAMPLES: &str = "Example:
 
 #[derive(Subcommand, Debug)]
 enum StoreCommand {
-    /// Read every file of a data folder, and list what is damaged or missing; nothing is changed
+    /// Read every file of a data folder, also while its server runs, and list what is damaged or missing; nothing is changed
     #[command(after_help = CHECK_EXAMPLES)]
     Check {
         /// The data folder of `laggard serve`
         folder: PathBuf,
     },
-    /// Set damaged files aside, and list the segments anew where the manifest is damaged; needs a stopped server
+    /// Set damaged files aside and keep what can be read of segments, log, and manifest; needs a stopped server
     Repair {
         /// The data folder of `laggard serve`
         folder: PathBuf,
@@ -59,6 +59,7 @@ fn open(folder: &Path) -> Result<DataFolder, CommandError> {
 
 fn check(folder: &DataFolder) -> Result<Status, CommandError> {
     let mut status = Status::Done;
+    let in_use = folder.server().is_some();
     for (tenant, check) in folder.check().map_err(CommandError::unreadable)? {
         let mut text = format!(
             "{tenant}: {} with {} and {} in {}; {} in the log\n",
@@ -68,6 +69,11 @@ fn check(folder: &DataFolder) -> Result<Status, CommandError> {
             data_size(check.bytes),
             counted(check.log_spans, "span"),
         );
+        if in_use || check.written_meanwhile > 0 {
+            text.push_str(
+                "  A server has it open: what it has stored since the check began, and open traces in its memory, are not checked.\n",
+            );
+        }
         if check.set_aside > 0 {
             text.push_str(&format!("  {} set aside earlier\n", counted(check.set_aside, "segment")));
         }
@@ -79,7 +85,8 @@ fn check(folder: &DataFolder) -> Result<Status, CommandError> {
     }
     if status != Status::Done {
         print(
-            "`laggard store repair` sets damaged files aside; a server does the same when it reads them.\n",
+            "Stop the server and run `laggard store repair` before it starts again: it keeps what can be read, where a server sets \
+             whole segments aside.\n",
         )?;
     }
     Ok(status)

@@ -11,6 +11,7 @@
 pub mod alerts;
 mod api;
 pub mod client;
+mod durable_files;
 mod events;
 mod grpc;
 mod line_log;
@@ -20,6 +21,7 @@ mod operations;
 mod pages;
 mod receive;
 mod recordings;
+mod rotation;
 mod run;
 mod security;
 mod settings;
@@ -29,9 +31,10 @@ mod tenants;
 
 pub use api::openapi;
 pub use operations::{
-    DataFolder, SettingSources, SettingText, check_health, environment_name, load as load_settings,
+    DataFolder, OtelVariables, SettingSources, SettingText, check_health, environment_name,
+    load as load_settings,
 };
-pub use run::{ServeError, serve};
+pub use run::{ServeEnvironment, ServeError, serve};
 pub use settings::{
     AlertSettings, CheckedSettings, Length, LimitSettings, LogForm, LogSettings, ObjectiveSettings,
     RecordingSettings, Scope, SelfTracingSettings, ServeSettings, SettingError, Size, StorageSettings,

@@ -8,9 +8,10 @@
 //! A line is the checksum of its JSON, the JSON, and the end of the line. One that is damaged is left out and counted; what
 //! follows it is read.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use crate::durable_files::{FileCalls, begin, disk, replace};
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A record of a line log.
 pub(crate) trait LogRecord: Sized + Clone {
@@ -46,8 +47,9 @@ pub(crate) struct LineLog<T> {
     lines: usize,
     /// Lines that could not be read when the file was opened.
     damaged: u64,
-    /// `None` after a failed write: the file is opened and repaired before the next.
-    file: Option<File>,
+    /// Not after a failed write: the file is read and repaired before the next.
+    is_whole: bool,
+    files: Arc<dyn FileCalls>,
 }
 
 /// The readable part of a file.
@@ -63,8 +65,13 @@ impl<T: LogRecord> LineLog<T> {
     /// # Errors
     /// When the file cannot be read or repaired.
     pub(crate) fn open(folder: &Path) -> io::Result<LineLog<T>> {
+        LineLog::open_with(folder, disk())
+    }
+
+    /// As [`LineLog::open`], with other calls to write the file.
+    pub(crate) fn open_with(folder: &Path, files: Arc<dyn FileCalls>) -> io::Result<LineLog<T>> {
         let path = folder.join(format!("{}.log", T::NAME));
-        let mut log = LineLog { path, records: Vec::new(), lines: 0, damaged: 0, file: None };
+        let mut log = LineLog { path, records: Vec::new(), lines: 0, damaged: 0, is_whole: false, files };
         log.load()?;
         Ok(log)
     }
@@ -84,7 +91,7 @@ impl<T: LogRecord> LineLog<T> {
     /// # Errors
     /// When they cannot be written: then none of them is stored.
     pub(crate) fn append(&mut self, records: &[T]) -> io::Result<()> {
-        if self.file.is_none() {
+        if !self.is_whole {
             self.load()?;
         }
         let lines: String = records.iter().map(line_of).collect();
@@ -95,7 +102,7 @@ impl<T: LogRecord> LineLog<T> {
                 Ok(())
             }
             Err(error) => {
-                self.file = None;
+                self.is_whole = false;
                 Err(error)
             }
         }
@@ -118,12 +125,12 @@ impl<T: LogRecord> LineLog<T> {
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let file = match &mut self.file {
-            Some(file) => file,
-            None => self.file.insert(create(&self.path, T::HEAD)?),
-        };
-        file.write_all(bytes)?;
-        file.sync_data()
+        if !self.is_whole {
+            begin(&*self.files, &self.path, T::HEAD.as_bytes())?;
+            self.is_whole = true;
+        }
+        self.files.append(&self.path, bytes)?;
+        self.files.sync(&self.path)
     }
 
     fn load(&mut self) -> io::Result<()> {
@@ -153,39 +160,20 @@ impl<T: LogRecord> LineLog<T> {
         if recovered.damaged > 0 || bytes.len() < T::HEAD.len() {
             return self.rewrite();
         }
-        self.file = Some(OpenOptions::new().append(true).open(&self.path)?);
+        self.is_whole = true;
         Ok(())
     }
 
     /// Replaces the file atomically.
     fn rewrite(&mut self) -> io::Result<()> {
-        self.file = None;
-        let folder = folder_of(&self.path);
-        let mut fresh =
-            tempfile::Builder::new().prefix(&format!("{}.", T::NAME)).suffix(".new").tempfile_in(folder)?;
+        self.is_whole = false;
         let lines: String = self.records.iter().map(line_of).collect();
-        fresh.write_all(T::HEAD.as_bytes())?;
-        fresh.write_all(lines.as_bytes())?;
-        fresh.as_file().sync_all()?;
-        fresh.persist(&self.path)?;
-        File::open(folder)?.sync_all()?;
+        let unfinished = self.path.with_extension("1.new");
+        replace(&*self.files, &self.path, &unfinished, (T::HEAD.to_owned() + &lines).as_bytes())?;
         self.lines = self.records.len();
-        self.file = Some(OpenOptions::new().append(true).open(&self.path)?);
+        self.is_whole = true;
         Ok(())
     }
-}
-
-/// A new file with its head; durable, and so is its name.
-fn create(path: &Path, head: &str) -> io::Result<File> {
-    let mut file = OpenOptions::new().append(true).create_new(true).open(path)?;
-    file.write_all(head.as_bytes())?;
-    file.sync_all()?;
-    File::open(folder_of(path))?.sync_all()?;
-    Ok(file)
-}
-
-fn folder_of(path: &Path) -> &Path {
-    path.parent().expect("the file is in the folder it was made in")
 }
 
 fn recover<T: LogRecord>(bytes: &[u8]) -> Recovered<T> {

@@ -5,17 +5,20 @@ use crate::api::{self, Api, ApiState, AppState};
 use crate::events::{save_versions, watch_versions};
 use crate::listen::{Listener, Serving, Transport, accept};
 use crate::objectives::{self, Objectives};
-use crate::operations::{DataLock, Notice, ProcessMemory, SelfTracing, start_logs, trace};
+use crate::operations::{
+    DataLock, Notice, OtelVariables, ProcessMemory, SelfTracing, SettingSources, measure, start_logs, trace,
+};
 use crate::pages;
 use crate::receive::{self, Receivers};
-use crate::security::{Admission, login_routes, protect};
+use crate::rotation::CredentialFiles;
+use crate::security::{Admission, TokenFiles, login_routes, protect};
 use crate::settings::{CheckedSettings, LimitSettings, ListenerKind, ServeSettings};
 use crate::signatures::keep_signatures;
 use crate::tenants::Tenants;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use laggard_system::{available_threads, now};
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -46,32 +49,46 @@ impl fmt::Display for ServeError {
 
 impl std::error::Error for ServeError {}
 
+/// What surrounds a server.
+#[derive(Clone, Debug, Default)]
+pub struct ServeEnvironment {
+    /// Where the settings come from; tokens are read from there again.
+    pub sources: SettingSources,
+    /// The socket of systemd's start notification (`NOTIFY_SOCKET`).
+    pub notify_socket: Option<OsString>,
+    /// Where the server's own spans are sent, unless the settings say so.
+    pub otel: OtelVariables,
+}
+
 /// Serves until SIGTERM or SIGINT, then finishes what is in flight. A second signal ends it at once, as a loss of
-/// power would. Blocks. `notify_socket` is the socket of systemd's start notification (`NOTIFY_SOCKET`).
+/// power would. On SIGHUP, tokens and certificates are read again. Blocks.
 ///
 /// # Errors
 /// When an address is in use, the data cannot be opened, or open data could not be written at the end.
-pub fn serve(settings: CheckedSettings, notify_socket: Option<&OsStr>) -> Result<(), ServeError> {
+pub fn serve(settings: CheckedSettings, environment: ServeEnvironment) -> Result<(), ServeError> {
     start_logs(&settings.raw.logs).map_err(ServeError::new)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|error| ServeError::new(format!("no threads: {error}")))?;
-    let ended = runtime.block_on(run(settings, &Notice::new(notify_socket)));
+    let ended = runtime.block_on(run(settings, environment));
     // A query that still runs on a blocking thread would delay the exit.
     runtime.shutdown_background();
     ended
 }
 
-async fn run(settings: CheckedSettings, notice: &Notice) -> Result<(), ServeError> {
+async fn run(settings: CheckedSettings, environment: ServeEnvironment) -> Result<(), ServeError> {
     let mut signals = StopSignals::catch()?;
+    let hangup = caught(SignalKind::hangup())?;
+    let ServeEnvironment { sources, notify_socket, otel } = environment;
+    let notice = Notice::new(notify_socket.as_deref());
     let _lock = DataLock::acquire(&settings.raw.data).map_err(ServeError::new)?;
     let transport = Transport::load(&settings.raw.tls).map_err(ServeError::new)?;
     let sockets = bind(&settings.raw).await?;
     let stopping = CancellationToken::new();
     let listeners = sockets.iter().map(|bound| bound.listener.clone()).collect();
     let state = state(&settings, listeners, stopping.clone()).await?;
-    let tracing = SelfTracing::start(&settings.raw.self_tracing, stopping.clone());
+    let tracing = SelfTracing::start(&settings.raw.self_tracing, otel, stopping.clone());
     let limits = settings.raw.limits;
     let connections = TaskTracker::new();
     alerts::start(&state.alerts);
@@ -79,7 +96,10 @@ async fn run(settings: CheckedSettings, notice: &Notice) -> Result<(), ServeErro
     tokio::spawn(api::supervise(state.clone(), limits.run_time.duration()));
     tokio::spawn(keep_signatures(state.clone()));
     tokio::spawn(watch_versions(state.tenants.clone(), stopping.clone()));
-    tokio::spawn(transport.clone().follow(stopping.clone()));
+    let token_list = settings.raw.token_list();
+    let token_files = TokenFiles::new(sources, token_list, &settings.tokens, state.admission.clone());
+    let credentials = CredentialFiles::new(token_files, transport.clone(), state.issues.clone());
+    tokio::spawn(credentials.follow(hangup, stopping.clone()));
     for Bound { socket, listener } in sockets {
         let (kind, address) = (listener.kind, listener.address);
         tracing::info!(name = kind.name(), %address, tls = transport.is_encrypted(), "listening");
@@ -124,6 +144,8 @@ pub(crate) async fn state(
         alerts,
         api: Api::new(&settings.raw, memory.clone(), queries),
         memory,
+        issues: Arc::default(),
+        request_durations: Arc::default(),
         tenants,
         listeners,
         started: now(),
@@ -185,7 +207,10 @@ pub(crate) fn router(
     if let Some(tracing) = tracing.filter(|_| listener == ListenerKind::Http) {
         routes = routes.layer(from_fn_with_state(tracing.clone(), trace));
     }
-    protect(listener, is_local, routes.layer(CatchPanicLayer::new()), &state.admission)
+    // Panics are responses to it.
+    let measured = (listener, state.request_durations.clone());
+    let routes = routes.layer(CatchPanicLayer::new()).layer(from_fn_with_state(measured, measure));
+    protect(listener, is_local, routes, &state.admission)
 }
 
 /// Lets requests in flight end, then the stores.
@@ -213,6 +238,10 @@ async fn drain(state: &AppState, connections: &TaskTracker, limits: LimitSetting
     ended
 }
 
+fn caught(kind: SignalKind) -> Result<Signal, ServeError> {
+    signal(kind).map_err(|error| ServeError::new(format!("signals cannot be watched: {error}")))
+}
+
 /// SIGTERM and SIGINT. Caught from before the first address is announced: whoever reads it may
 /// stop the server at once.
 struct StopSignals {
@@ -222,10 +251,9 @@ struct StopSignals {
 
 impl StopSignals {
     fn catch() -> Result<StopSignals, ServeError> {
-        let failed = |error| ServeError::new(format!("signals cannot be watched: {error}"));
         Ok(StopSignals {
-            terminate: signal(SignalKind::terminate()).map_err(failed)?,
-            interrupt: signal(SignalKind::interrupt()).map_err(failed)?,
+            terminate: caught(SignalKind::terminate())?,
+            interrupt: caught(SignalKind::interrupt())?,
         })
     }
 

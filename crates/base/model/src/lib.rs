@@ -8,6 +8,7 @@
 mod attributes;
 mod call_record;
 mod call_tree;
+mod duration_histogram;
 mod fingerprint;
 mod ids;
 mod kernel;
@@ -25,6 +26,7 @@ mod time;
 pub use attributes::{Attribute, AttributeText, SpanAttributes, attributes_in};
 pub use call_record::{CallFlag, CallRecord};
 pub use call_tree::{CallTree, NodeIndex};
+pub use duration_histogram::{DURATION_BOUNDS_NS, DurationHistogram};
 pub use fingerprint::{Fingerprint, FingerprintBuilder, mix64};
 pub use ids::{ParsedTraceId, SpanId, TraceId};
 pub use kernel::{

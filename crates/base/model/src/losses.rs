@@ -16,6 +16,8 @@ pub enum Loss {
     CorruptCompression,
     /// Spans or samples of a stored segment that is damaged; it was set aside.
     CorruptSegment,
+    /// Batches of a damaged write-ahead log; their number is known, that of their records is not.
+    CorruptLog,
     /// A record without a usable trace or span id was skipped.
     InvalidId,
     /// A record of another signal (metrics, logs) was skipped.
@@ -121,12 +123,13 @@ pub enum Loss {
 
 impl Loss {
     /// All causes, in the order reports list them.
-    pub const ALL: [Loss; 54] = [
+    pub const ALL: [Loss; 55] = [
         Loss::MalformedRecord,
         Loss::TruncatedInput,
         Loss::OversizedRecord,
         Loss::CorruptCompression,
         Loss::CorruptSegment,
+        Loss::CorruptLog,
         Loss::InvalidId,
         Loss::OtherSignal,
         Loss::NegativeTime,
@@ -195,6 +198,9 @@ impl Loss {
             Loss::OversizedRecord => ("oversized_record", "records over the size limit, skipped"),
             Loss::CorruptCompression => ("corrupt_compression", "damaged compressed streams, the rest lost"),
             Loss::CorruptSegment => ("corrupt_segment", "rows of damaged stored segments, set aside"),
+            Loss::CorruptLog => {
+                ("corrupt_log", "received batches that were lost with damaged parts of the log")
+            }
             Loss::InvalidId => ("invalid_id", "records without a usable id, skipped"),
             Loss::OtherSignal => ("other_signal", "records that are not traces, skipped"),
             Loss::NegativeTime => ("negative_time", "spans that end before they start, counted as 0 long"),

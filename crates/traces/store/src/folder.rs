@@ -1,13 +1,18 @@
 //! The folder of a store: where its parts are, and what is done to them while no server has them open.
 
+use crate::damaged_file::{DamagedFile, counted};
 use crate::log::{Disk, LogFiles, ReadOnly, first_of_name, replay};
-use crate::segments::{ExaminedSegments, examine, newest_manifest, rebuild};
+use crate::log_repair::repair_log;
+use crate::segments::{
+    DamagedSegment, ExaminedSegments, Manifest, Segment, examine, newest_manifest, rebuild, recheck,
+};
 use crate::{DurableFolder, Segments, Store, StoreError, StoreSettings};
 use object_store::local::LocalFileSystem;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A folder with the segments and the write-ahead log of a store.
 #[derive(Clone, Debug)]
@@ -30,19 +35,10 @@ pub struct FolderCheck {
     pub log_spans: u64,
     /// Segments that were set aside earlier.
     pub set_aside: u64,
+    /// Manifests that a running server has written meanwhile: what it has stored since is not checked.
+    pub written_meanwhile: u64,
     /// What is damaged or missing.
     pub problems: Vec<DamagedFile>,
-}
-
-/// A damaged or missing file.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct DamagedFile {
-    /// Its path in the folder.
-    pub file: String,
-    /// What is wrong with it.
-    pub text: String,
-    /// What is lost with it.
-    pub lost: String,
 }
 
 /// What was copied.
@@ -58,6 +54,20 @@ pub struct CopiedFolder {
 
 /// A copy of a store in use is begun again this many times when segments are replaced meanwhile.
 const ATTEMPTS_MAX: usize = 20;
+
+/// What a running server may just be doing is over after this time.
+const BETWEEN_CHECKS: Duration = Duration::from_millis(300);
+
+impl FolderCheck {
+    fn add_segments(&mut self, manifest: &Manifest) {
+        let sum = |figure: fn(&Segment) -> u64| manifest.segments.iter().map(|segment| figure(segment)).sum();
+        self.segments = manifest.segments.len() as u64;
+        self.bytes = sum(Segment::bytes);
+        self.spans = sum(|segment| segment.spans);
+        self.samples = sum(|segment| segment.samples);
+        self.set_aside = manifest.quarantined.len() as u64;
+    }
+}
 
 impl StoreFolder {
     /// The folder at a path, which need not exist.
@@ -86,21 +96,39 @@ impl StoreFolder {
         Store::open(settings.clone(), Arc::new(objects), &log).await
     }
 
-    /// Reads everything, and changes nothing.
+    /// Reads everything, and changes nothing. A server may have the folder open: what it replaces meanwhile is not reported.
     ///
     /// # Errors
     /// When it is no store, of a later version, or cannot be read.
     pub async fn check(&self) -> Result<FolderCheck, StoreError> {
-        let examined = self.examine().await?;
-        let mut check = FolderCheck::default();
-        if let Some(manifest) = &examined.manifest {
-            check.segments = manifest.segments.len() as u64;
-            check.bytes = manifest.segments.iter().map(|segment| segment.bytes()).sum();
-            check.spans = manifest.segments.iter().map(|segment| segment.spans).sum();
-            check.samples = manifest.segments.iter().map(|segment| segment.samples).sum();
-            check.set_aside = manifest.quarantined.len() as u64;
+        let objects = self.objects()?;
+        let mut before = Vec::new();
+        for attempt in 1.. {
+            let mut examined = examine(&objects).await?;
+            let log = self.check_log(&examined)?;
+            let written_meanwhile = recheck(&objects, &mut examined).await?;
+            let mut check = FolderCheck { written_meanwhile, log_spans: log.spans, ..FolderCheck::default() };
+            if let Some(manifest) = &examined.manifest {
+                check.add_segments(manifest);
+            }
+            check.problems = examined.problems;
+            check.problems.extend(log.problems);
+            // A running server may be writing a manifest just now, or have deleted a file of the log: then it is not found twice.
+            let passing = |problem: &&DamagedFile| {
+                ["manifest", "log"].iter().any(|start| problem.file.starts_with(start))
+            };
+            let passing: Vec<DamagedFile> = check.problems.iter().filter(passing).cloned().collect();
+            if passing.is_empty() || passing == before || attempt == ATTEMPTS_MAX {
+                return Ok(check);
+            }
+            before = passing;
+            tokio::time::sleep(BETWEEN_CHECKS).await;
         }
-        check.problems = examined.problems;
+        unreachable!("the last attempt returns")
+    }
+
+    fn check_log(&self, examined: &ExaminedSegments) -> Result<LogCheck, StoreError> {
+        let mut check = LogCheck::default();
         if !self.log().is_dir() {
             return Ok(check);
         }
@@ -109,7 +137,7 @@ impl StoreFolder {
             Some(manifest) => manifest.position.replay_from,
             None => first_record(&disk)?,
         };
-        let replayed = replay(&disk, from, &mut |_, batch| check.log_spans += batch.spans.len() as u64)?;
+        let replayed = replay(&disk, from, &mut |_, batch| check.spans += batch.spans.len() as u64)?;
         check.problems.extend(replayed.corrupt.iter().map(|range| DamagedFile {
             file: format!("log/{}", range.file),
             text: format!("{} bytes are no readable records", range.bytes),
@@ -118,8 +146,9 @@ impl StoreFolder {
         Ok(check)
     }
 
-    /// Sets damaged segments aside under `quarantine/`, and writes the manifest anew if its file or copy is damaged: from the files
-    /// there are if neither can be read. No other server may have the folder open. Returns what was done, in sentences.
+    /// Sets damaged segments aside under `quarantine/`, but keeps the spans of those of which only derived files are damaged; writes the
+    /// manifest anew if its file or copy is damaged: from the files there are if neither can be read; and writes damaged files of the log
+    /// anew with what can be read. No other server may have the folder open. Returns what was done, in sentences.
     ///
     /// # Errors
     /// When it is no store, of a later version, or cannot be read or written.
@@ -129,32 +158,35 @@ impl StoreFolder {
         let objects =
             DurableFolder::open(&self.segments()).map_err(|error| failed(&self.segments(), error))?;
         let objects = Arc::new(objects);
-        if examined.manifest.is_none() {
-            let disk = Disk::open(&self.log()).map_err(|error| failed(&self.log(), error))?;
-            let rebuilt = rebuild(&*objects, first_record(&disk)?).await?;
-            let segments = counted(rebuilt.manifest.segments.len() as u64, "segment", "segments");
-            rebuilt.manifest.put(&*objects).await.map_err(|error| failed(&self.segments(), error))?;
-            done.push(format!("The manifest was written anew from the files of {segments}."));
-            for (number, reason) in &rebuilt.unreadable {
-                done.push(format!("Segment {number} {reason}; its files are under quarantine/."));
-            }
-            return Ok(done);
+        let replay_from = match &examined.manifest {
+            Some(manifest) => manifest.position.replay_from,
+            None => self.rebuild_manifest(&objects, &mut done).await?,
+        };
+        if examined.manifest.is_some() {
+            repair_segments(objects, &examined, &mut done).await?;
         }
-        let is_manifest = |problem: &&DamagedFile| problem.file.starts_with("manifest");
-        let has_damaged_manifest = examined.problems.iter().any(|problem| is_manifest(&problem));
-        if !has_damaged_manifest && examined.damaged.is_empty() {
-            return Ok(done);
-        }
-        let (segments, _) = Segments::open(objects, &StoreSettings::default()).await?;
-        for (segment, reason) in &examined.damaged {
-            segments.quarantine(segment, reason).await?;
-            done.push(format!("Segment {} {reason}; its files are under quarantine/.", segment.number));
-        }
-        if has_damaged_manifest {
-            segments.write_manifest().await?;
-            done.push("The manifest was written anew.".to_owned());
+        if self.log().is_dir() {
+            done.extend(repair_log(&self.log(), &self.segments().join("quarantine"), replay_from)?);
         }
         Ok(done)
+    }
+
+    /// Writes a manifest of the files there are; returns where replay of the log starts.
+    async fn rebuild_manifest(
+        &self,
+        objects: &Arc<DurableFolder>,
+        done: &mut Vec<String>,
+    ) -> Result<u64, StoreError> {
+        let disk = Disk::open(&self.log()).map_err(|error| failed(&self.log(), error))?;
+        let replay_from = first_record(&disk)?;
+        let rebuilt = rebuild(&**objects, replay_from).await?;
+        let segments = counted(rebuilt.manifest.segments.len() as u64, "segment", "segments");
+        rebuilt.manifest.put(&**objects).await.map_err(|error| failed(&self.segments(), error))?;
+        done.push(format!("The manifest was written anew from the files of {segments}."));
+        for (number, reason) in &rebuilt.unreadable {
+            done.push(set_aside(*number, reason));
+        }
+        Ok(replay_from)
     }
 
     /// Copies the store into a new folder, also while a server has it open: segments are linked where the file system can do that.
@@ -200,13 +232,58 @@ impl StoreFolder {
     }
 }
 
-fn failed(path: &Path, error: impl std::fmt::Display) -> StoreError {
-    StoreError::new(format!("{}: {error}", path.display()))
+/// What is in the log.
+#[derive(Default)]
+struct LogCheck {
+    spans: u64,
+    problems: Vec<DamagedFile>,
 }
 
-/// `1 span`, `7 spans`.
-pub(crate) fn counted(number: u64, singular: &str, plural: &str) -> String {
-    if number == 1 { format!("1 {singular}") } else { format!("{number} {plural}") }
+/// Repairs segments and manifest where the newest manifest can be read.
+async fn repair_segments(
+    objects: Arc<DurableFolder>,
+    examined: &ExaminedSegments,
+    done: &mut Vec<String>,
+) -> Result<(), StoreError> {
+    let aside = examined.manifest.as_ref().is_some_and(|manifest| !manifest.quarantined.is_empty());
+    let has_damaged_manifest = examined.problems.iter().any(|problem| problem.file.starts_with("manifest"));
+    if !has_damaged_manifest && examined.damaged.is_empty() && !aside {
+        return Ok(());
+    }
+    let (segments, _) = Segments::open(objects, &StoreSettings::default()).await?;
+    for salvaged in segments.return_from_quarantine().await? {
+        let spans = counted(salvaged.spans, "span", "spans");
+        done.push(format!(
+            "Segment {} was set aside earlier, and its spans are intact. Read again: {spans}.",
+            salvaged.number
+        ));
+    }
+    for DamagedSegment { segment, reason, has_its_spans } in &examined.damaged {
+        if *has_its_spans {
+            let salvaged = segments.retain_spans(segment).await?;
+            let spans = counted(salvaged.spans, "span", "spans");
+            done.push(format!(
+                "Segment {} {reason}. Kept: {spans}; requests are assembled anew.",
+                segment.number
+            ));
+        } else {
+            segments.quarantine(segment, reason).await?;
+            done.push(set_aside(segment.number, reason));
+        }
+    }
+    if has_damaged_manifest {
+        segments.write_manifest().await?;
+        done.push("The manifest was written anew.".to_owned());
+    }
+    Ok(())
+}
+
+fn set_aside(number: u64, reason: &str) -> String {
+    format!("Segment {number} {reason}; its files are under quarantine/.")
+}
+
+fn failed(path: &Path, error: impl std::fmt::Display) -> StoreError {
+    StoreError::new(format!("{}: {error}", path.display()))
 }
 
 /// The first record that the log has, 1 if it has none.

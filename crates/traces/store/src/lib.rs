@@ -13,6 +13,7 @@
 
 mod budget;
 mod clock;
+mod damaged_file;
 #[cfg(test)]
 mod empty_objects;
 mod error;
@@ -21,6 +22,7 @@ mod flush_batch;
 mod folder;
 mod intake;
 mod log;
+mod log_repair;
 mod problems;
 #[cfg(test)]
 mod random_batches;
@@ -33,9 +35,10 @@ mod view;
 
 pub use budget::SharedMemory;
 pub use clock::{Clock, SystemClock};
+pub use damaged_file::DamagedFile;
 pub use error::{AppendError, StoreError};
 pub use flush_batch::{ClosePoint, FlushBatch, LogPosition};
-pub use folder::{CopiedFolder, DamagedFile, FolderCheck, StoreFolder};
+pub use folder::{CopiedFolder, FolderCheck, StoreFolder};
 pub use segments::{DurableFolder, SegmentFigures, Segments};
 pub use settings::StoreSettings;
 pub use state::{StoreIssue, StoreState};

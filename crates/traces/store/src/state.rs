@@ -1,6 +1,6 @@
 //! How a store is doing.
 
-use laggard_model::Timestamp;
+use laggard_model::{DurationHistogram, Timestamp};
 
 /// Figures and problems of a store at one moment.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -29,6 +29,10 @@ pub struct StoreState {
     pub segment_bytes: u64,
     /// Bytes of the write-ahead log.
     pub log_bytes: u64,
+    /// How long each `fsync` of the write-ahead log took since it was opened.
+    pub log_syncs: DurationHistogram,
+    /// How long each compaction took since it was opened.
+    pub compactions: DurationHistogram,
     /// Start of the earliest stored span.
     pub oldest: Option<Timestamp>,
     /// Start of the latest stored span.

@@ -56,7 +56,10 @@ fn kill(binary: &Path, kills: u64, seed: u64) {
         run.kill_once();
         if kill % CHECK_EVERY == 0 || kill == kills {
             let found = run.check();
-            say(&format!("{kill} kills: {found}; killed in {:?}", run.killed_in));
+            say(&format!(
+                "{kill} kills: {found}; killed in {:?}; {} second servers refused",
+                run.killed_in, run.second_servers
+            ));
         }
     }
     let traces = run.stop();

@@ -21,6 +21,8 @@ mod objective_finding;
 mod objectives;
 mod owners;
 mod pending_notifications;
+#[cfg(test)]
+mod power_loss_tests;
 mod program;
 mod receivers;
 mod schedule;

@@ -2,11 +2,11 @@
 
 use super::incidents::{IncidentHistory, KEPT_FOR, PastIncident};
 use super::lifecycle::AlertList;
+use crate::durable_files::{FileCalls, replace};
 use crate::line_log::{LineLog, LogRecord};
 use laggard_system::now;
 use serde::{Deserialize, Serialize};
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -70,8 +70,8 @@ fn read(file: &Path) -> io::Result<AlertList> {
 }
 
 /// Opens the file of earlier incidents next to that of alerts; `None` if it cannot be read.
-pub(super) fn load_history(file: &Path) -> Option<LineLog<Arc<PastIncident>>> {
-    let opened = LineLog::open(file.parent()?);
+pub(super) fn load_history(file: &Path, files: Arc<dyn FileCalls>) -> Option<LineLog<Arc<PastIncident>>> {
+    let opened = LineLog::open_with(file.parent()?, files);
     opened
         .inspect_err(|error| tracing::error!(%error, "earlier incidents cannot be read; none are known"))
         .ok()
@@ -118,14 +118,10 @@ fn remove_unfinished(file: &Path) {
 ///
 /// # Errors
 /// When it cannot be written.
-pub(super) fn save(file: &Path, alerts: &AlertList) -> io::Result<()> {
-    let folder = file.parent().ok_or_else(|| io::Error::other("it is in no folder"))?;
-    let mut fresh = tempfile::Builder::new().prefix(UNFINISHED.0).suffix(UNFINISHED.1).tempfile_in(folder)?;
+pub(super) fn save(file: &Path, alerts: &AlertList, files: &dyn FileCalls) -> io::Result<()> {
     let bytes = serde_json::to_vec(&AlertFile { version: VERSION, alerts })?;
-    fresh.write_all(&bytes)?;
-    fresh.as_file().sync_all()?;
-    fresh.persist(file)?;
-    File::open(folder)?.sync_all()
+    let unfinished = file.with_file_name(format!("{}1{}", UNFINISHED.0, UNFINISHED.1));
+    replace(files, file, &unfinished, &bytes)
 }
 
 #[cfg(test)]
@@ -134,6 +130,7 @@ mod tests {
     use super::super::kind::AlertKind;
     use super::super::lifecycle::tests::{evaluated, rules, time};
     use super::*;
+    use crate::durable_files::disk;
 
     #[test]
     fn saved_alerts_are_read_again() {
@@ -144,8 +141,8 @@ mod tests {
         for minute in 0..3 {
             alerts.apply(&evaluated(&["read"], minute), rules(), time(minute));
         }
-        save(&file, &alerts).unwrap();
-        save(&file, &alerts).unwrap();
+        save(&file, &alerts, &*disk()).unwrap();
+        save(&file, &alerts, &*disk()).unwrap();
         assert_eq!(load(&file), alerts);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left behind");
     }
@@ -158,7 +155,7 @@ mod tests {
         for minute in 0..3 {
             alerts.apply(&evaluated(&["read"], minute), rules(), time(minute));
         }
-        save(&file, &alerts).unwrap();
+        save(&file, &alerts, &*disk()).unwrap();
         let whole = std::fs::read(&file).unwrap();
         for length in (0..whole.len()).step_by(97) {
             std::fs::write(folder.path().join("alerts.x7Qa.new"), &whole[..length]).unwrap();
@@ -225,10 +222,10 @@ mod tests {
             let operations: &[&str] = if minute < 4 { &["read"] } else { &[] };
             alerts.apply(&evaluated(operations, minute), rules(), time(minute));
         }
-        save(&file, &alerts).unwrap();
+        save(&file, &alerts, &*disk()).unwrap();
         alerts.retire_incidents(time(10_000));
-        append_history(&mut load_history(&file).unwrap(), &alerts.retired).unwrap();
-        let (mut again, past) = (load(&file), load_history(&file).unwrap());
+        append_history(&mut load_history(&file, disk()).unwrap(), &alerts.retired).unwrap();
+        let (mut again, past) = (load(&file), load_history(&file, disk()).unwrap());
         assert_eq!(again.incidents.len(), 1);
         add_history(&mut again, &past);
         assert_eq!((again.incidents.len(), again.all_incidents().count()), (0, 1));

@@ -4,7 +4,9 @@ use super::incidents::PastIncident;
 use super::lifecycle::{AlertList, Changes, Interval};
 use super::servers::schedule::StorageHistory;
 use super::storage;
+use crate::durable_files::{FileCalls, disk};
 use crate::line_log::LineLog;
+use laggard_model::{DurationHistogram, Nanos};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;
@@ -31,7 +33,7 @@ impl AllTenantAlerts {
             return known;
         }
         let mut tenants = self.tenants.write().expect("no thread panics while it holds the lock");
-        let fresh = || Arc::new(TenantAlerts::load(storage::file_of(&self.data, tenant)));
+        let fresh = || Arc::new(TenantAlerts::load(storage::file_of(&self.data, tenant), disk()));
         tenants.entry(tenant.into()).or_insert_with(fresh).clone()
     }
 
@@ -45,6 +47,7 @@ impl AllTenantAlerts {
 /// The alerts of one tenant.
 pub(crate) struct TenantAlerts {
     file: PathBuf,
+    files: Arc<dyn FileCalls>,
     state: Mutex<DetectionState>,
     /// Only evaluations use it, one at a time.
     storage: Mutex<StorageHistory>,
@@ -68,8 +71,8 @@ pub(crate) struct DetectionState {
     /// Whether objectives were evaluated.
     pub(crate) objectives_evaluated: bool,
     pub(crate) outcomes: BTreeMap<EvaluationOutcome, u64>,
-    /// Seconds spent.
-    pub(crate) seconds: f64,
+    /// How long each took.
+    pub(crate) durations: DurationHistogram,
 }
 
 /// One evaluation.
@@ -134,14 +137,15 @@ impl EvaluationOutcome {
 }
 
 impl TenantAlerts {
-    fn load(file: PathBuf) -> TenantAlerts {
+    pub(super) fn load(file: PathBuf, files: Arc<dyn FileCalls>) -> TenantAlerts {
         let mut alerts = storage::load(&file);
-        let past = storage::load_history(&file);
+        let past = storage::load_history(&file, files.clone());
         if let Some(past) = &past {
             storage::add_history(&mut alerts, past);
         }
         TenantAlerts {
             file,
+            files,
             state: Mutex::new(DetectionState { alerts, ..DetectionState::default() }),
             storage: Mutex::default(),
             save_failures: Mutex::default(),
@@ -188,7 +192,7 @@ impl TenantAlerts {
     ) -> Changes {
         let mut state = self.state();
         *state.outcomes.entry(record.outcome).or_default() += 1;
-        state.seconds += record.took_ns as f64 / 1e9;
+        state.durations.add(Nanos::from_ns(record.took_ns));
         if record.outcome == EvaluationOutcome::Evaluated {
             state.last_evaluated = Some(record.clone());
         }
@@ -203,7 +207,7 @@ impl TenantAlerts {
         apply: impl FnOnce(&mut AlertList) -> Changes,
     ) -> Changes {
         let mut state = self.state();
-        state.seconds += record.took_ns as f64 / 1e9;
+        state.durations.add(Nanos::from_ns(record.took_ns));
         state.last_servers = Some(record);
         apply(&mut state.alerts)
     }
@@ -211,9 +215,12 @@ impl TenantAlerts {
     /// Writes the file; blocks. Only the first of several failures is logged, and the next save tries again.
     pub(crate) fn save(&self) {
         let mut failures = self.save_failures.lock().expect("no thread panics while it holds the lock");
+        tracing::debug!("alert save begins");
         let history = self.save_history();
         let alerts = self.state().alerts.clone();
-        match history.and_then(|()| storage::save(&self.file, &alerts)) {
+        let saved = history.and_then(|()| storage::save(&self.file, &alerts, &*self.files));
+        tracing::debug!("alert save ended");
+        match saved {
             Ok(()) if *failures > 0 => {
                 tracing::info!(file = %self.file.display(), "alerts are saved again");
                 *failures = 0;

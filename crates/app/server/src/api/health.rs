@@ -1,6 +1,6 @@
 //! `/healthz`, `/readyz`, `/version`: for operators and orchestrators.
 
-use super::status::{ProblemRow, is_ready, memory_problem, row};
+use super::status::{ProblemRow, is_ready, row, server_problems};
 use crate::api::state::AppState;
 use axum::Json;
 use axum::extract::State;
@@ -43,7 +43,7 @@ pub(crate) async fn readyz(State(state): State<AppState>) -> Response {
         ready &= is_ready(&store);
         problems.extend(store.problems.iter().map(row));
     }
-    problems.extend(memory_problem(&state));
+    problems.extend(server_problems(&state));
     ready &= state.memory.full_since().is_none();
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let mut response = (status, Json(Readiness { ready, problems })).into_response();

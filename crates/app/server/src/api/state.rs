@@ -8,7 +8,7 @@ use super::uploads::UploadFolder;
 use crate::alerts::Alerts;
 use crate::listen::Listener;
 use crate::objectives::Objectives;
-use crate::operations::ProcessMemory;
+use crate::operations::{ProcessMemory, RequestDurations, ServerIssues};
 use crate::receive::Receivers;
 use crate::security::Admission;
 use crate::settings::ServeSettings;
@@ -24,6 +24,8 @@ pub(crate) struct ApiState {
     pub(crate) admission: Arc<Admission>,
     pub(crate) receivers: Arc<Receivers>,
     pub(crate) memory: Arc<ProcessMemory>,
+    pub(crate) issues: Arc<ServerIssues>,
+    pub(crate) request_durations: Arc<RequestDurations>,
     pub(crate) alerts: Arc<Alerts>,
     pub(crate) objectives: Arc<Objectives>,
     pub(crate) listeners: Vec<Arc<Listener>>,

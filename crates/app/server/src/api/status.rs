@@ -3,6 +3,7 @@
 use super::parameters::now;
 use super::trace::{LossRow, loss_rows};
 use crate::api::state::AppState;
+use crate::operations::ServerIssueKind;
 use crate::receive::Receiver;
 use crate::security::VisibleTenants;
 use crate::settings::ListenerKind;
@@ -107,8 +108,8 @@ pub(crate) async fn status(
         version: env!("CARGO_PKG_VERSION"),
         now_ns: now().unix_ns(),
         started_ns: state.started.unix_ns(),
-        ready: is_ready(&store) && memory_problem(&state).is_none(),
-        problems: store.problems.iter().map(row).chain(memory_problem(&state)).collect(),
+        ready: is_ready(&store) && state.memory.full_since().is_none(),
+        problems: store.problems.iter().map(row).chain(server_problems(&state)).collect(),
         spans_received: store.spans_appended,
         spans_stored: store.spans_stored,
         spans_expired: store.spans_expired,
@@ -137,8 +138,19 @@ pub(crate) fn row(problem: &StoreIssue) -> ProblemRow {
     }
 }
 
+/// Problems of the whole server.
+pub(crate) fn server_problems(state: &AppState) -> Vec<ProblemRow> {
+    let issue = |(kind, since): (ServerIssueKind, Timestamp)| ProblemRow {
+        name: kind.name(),
+        text: kind.text().to_owned(),
+        since_ns: since.unix_ns(),
+        blocks: false,
+    };
+    state.issues.all().into_iter().map(issue).chain(memory_problem(state)).collect()
+}
+
 /// That the process is full, if it is.
-pub(crate) fn memory_problem(state: &AppState) -> Option<ProblemRow> {
+fn memory_problem(state: &AppState) -> Option<ProblemRow> {
     let since = state.memory.full_since()?;
     Some(ProblemRow {
         name: "memory_full",

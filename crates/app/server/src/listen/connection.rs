@@ -42,12 +42,13 @@ const DISPLACED_MAX: Duration = Duration::from_millis(100);
 /// Longest time for a graceful close.
 const CLOSE_MAX: Duration = Duration::from_secs(5);
 
-/// Serves a stream until it ends, stalls, or the server stops.
+/// Serves a stream until it ends, stalls, the server stops, or its client is `distrusted`, which returns when that happens.
 pub(super) async fn serve_connection<S>(
     stream: S,
     peer: SocketAddr,
     progress: &Arc<Progress>,
     serving: &Serving,
+    distrusted: impl Future<Output = ()>,
 ) -> Ending
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -65,6 +66,8 @@ where
         () = serving.stopping.cancelled() => None,
         stalled = watch(progress, serving) => Some(stalled),
         () = progress.displaced() => Some(Stalled::Displaced),
+        // Requests in flight may end, as those of an idle connection.
+        () = distrusted => Some(Stalled::Idle),
     };
     connection.as_mut().graceful_shutdown();
     match ending {

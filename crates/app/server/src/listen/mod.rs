@@ -17,6 +17,8 @@ use crate::settings::{LimitSettings, ListenerKind};
 use axum::Router;
 use connection::{Ending, serve_connection};
 use peers::{Connection, Peers};
+use rustls_pki_types::CertificateDer;
+use std::future::pending;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -107,17 +109,22 @@ async fn serve_stream(stream: TcpStream, peer: SocketAddr, connection: &Connecti
     // Responses are sent at once, without waiting for more data; if that cannot be set, it costs milliseconds.
     let _ = stream.set_nodelay(true);
     let figures = &serving.listener.figures;
-    let ending = match serving.transport.acceptor() {
-        None => serve_connection(stream, peer, &connection.progress, serving).await,
-        Some(acceptor) => {
-            let handshake = acceptor.accept(stream);
+    let ending = match serving.transport.acceptance() {
+        None => serve_connection(stream, peer, &connection.progress, serving, pending()).await,
+        Some(acceptance) => {
+            let handshake = acceptance.acceptor.accept(stream);
             let handshake = tokio::time::timeout(serving.limits.header_timeout.duration(), handshake);
             let agreed = tokio::select! {
                 agreed = handshake => Some(agreed),
                 () = connection.progress.displaced() => None,
             };
             match agreed {
-                Some(Ok(Ok(stream))) => serve_connection(stream, peer, &connection.progress, serving).await,
+                Some(Ok(Ok(stream))) => {
+                    let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
+                    let chain = chain.iter().cloned().map(CertificateDer::into_owned).collect();
+                    let distrusted = acceptance.distrusted(chain);
+                    serve_connection(stream, peer, &connection.progress, serving, distrusted).await
+                }
                 Some(Ok(Err(error))) => {
                     tracing::debug!(%peer, %error, "TLS could not be agreed on");
                     figures.handshakes_failed.fetch_add(1, Ordering::Relaxed);

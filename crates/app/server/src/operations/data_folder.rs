@@ -33,13 +33,17 @@ impl DataFolder {
         }
     }
 
-    /// Reads everything of every tenant, and changes nothing. A running server may replace files meanwhile, which then count as
-    /// missing.
+    /// Reads everything of every tenant, and changes nothing, also while a server runs.
     ///
     /// # Errors
     /// When a store is of a later version, or cannot be read.
     pub fn check(&self) -> Result<Vec<(String, FolderCheck)>, String> {
         self.each(async |_, store| store.check().await)
+    }
+
+    /// The process of a server that has it open; `None` if there is none, or it cannot be told.
+    pub fn server(&self) -> Option<u32> {
+        DataLock::owner(&self.path)
     }
 
     /// Repairs the store of every tenant; what was done, in sentences.

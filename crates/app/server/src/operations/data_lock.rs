@@ -42,6 +42,15 @@ impl DataLock {
     }
 }
 
+impl DataLock {
+    /// The process that has noted itself as the owner of a folder and is running. Takes no lock, since a server that starts at this moment
+    /// would be refused.
+    pub(crate) fn owner(folder: &Path) -> Option<u32> {
+        let owner: u32 = std::fs::read_to_string(folder.join(NAME)).ok()?.trim().parse().ok()?;
+        Path::new("/proc").join(owner.to_string()).exists().then_some(owner)
+    }
+}
+
 fn make(folder: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);

@@ -1,12 +1,13 @@
-//! Spans of its own requests, to see why Laggard is slow. Off unless an endpoint is set.
+//! Spans of its own requests, to see why Laggard is slow. Off unless a setting or a variable of OpenTelemetry names an endpoint.
 //!
 //! Only questions are traced, at the address of API and pages: receivers would trace what they send to themselves.
 
+use super::OtelVariables;
 use crate::settings::SelfTracingSettings;
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName, HeaderValue};
 use laggard_system::http::ClientOptions;
 use laggard_system::now;
 use serde_json::{Value, json};
@@ -55,13 +56,29 @@ struct Context {
 }
 
 impl SelfTracing {
-    /// Starts the task that sends, if there is an endpoint.
-    pub(crate) fn start(settings: &SelfTracingSettings, stopping: CancellationToken) -> Option<SelfTracing> {
-        let endpoint = settings.endpoint.clone()?;
+    /// Starts the task that sends, if there is an endpoint: that of the settings, or else of the variables.
+    pub(crate) fn start(
+        settings: &SelfTracingSettings,
+        variables: OtelVariables,
+        stopping: CancellationToken,
+    ) -> Option<SelfTracing> {
+        for problem in &variables.unusable {
+            tracing::warn!(%problem, "a variable of OpenTelemetry cannot be used");
+        }
+        let share = match settings.endpoint {
+            Some(_) => settings.share,
+            None => variables.share.unwrap_or(settings.share),
+        };
+        let exporter = Exporter {
+            endpoint: settings.endpoint.clone().or(variables.endpoint)?,
+            timeout: variables.timeout.unwrap_or(SEND_TIMEOUT),
+            headers: variables.headers,
+            resource: resource(&variables.resource),
+        };
         let (spans, waiting) = mpsc::channel(WAITING_MAX);
-        tokio::spawn(send_all(endpoint, waiting, stopping));
+        tokio::spawn(send_all(Arc::new(exporter), waiting, stopping));
         let random = Arc::new(Random { keys: RandomState::new(), drawn: AtomicU64::new(0) });
-        Some(SelfTracing { share: settings.share, random, spans })
+        Some(SelfTracing { share, random, spans })
     }
 
     fn context(&self, headers: &HeaderMap) -> Context {
@@ -116,7 +133,7 @@ fn parse(header: &str) -> Option<Context> {
 }
 
 /// Exports spans in batches until the server stops.
-async fn send_all(endpoint: String, mut waiting: mpsc::Receiver<Value>, stopping: CancellationToken) {
+async fn send_all(exporter: Arc<Exporter>, mut waiting: mpsc::Receiver<Value>, stopping: CancellationToken) {
     let mut failing = false;
     while !stopping.is_cancelled() {
         tokio::select! {
@@ -131,8 +148,8 @@ async fn send_all(endpoint: String, mut waiting: mpsc::Receiver<Value>, stopping
         if spans.is_empty() {
             continue;
         }
-        let (endpoint, body) = (endpoint.clone(), message(spans).to_string());
-        let sent = tokio::task::spawn_blocking(move || send(&endpoint, &body)).await;
+        let exporter = exporter.clone();
+        let sent = tokio::task::spawn_blocking(move || exporter.send(spans)).await;
         let failed = !matches!(sent, Ok(Ok(())));
         if failed && !failing {
             tracing::warn!(?sent, "spans of the server's own requests cannot be sent");
@@ -141,20 +158,40 @@ async fn send_all(endpoint: String, mut waiting: mpsc::Receiver<Value>, stopping
     }
 }
 
-fn message(spans: Vec<Value>) -> Value {
-    let service = json!({ "key": "service.name", "value": { "stringValue": "laggard" } });
-    let version = json!({ "key": "service.version", "value": { "stringValue": env!("CARGO_PKG_VERSION") } });
-    json!({ "resourceSpans": [{
-        "resource": { "attributes": [service, version] },
-        "scopeSpans": [{ "scope": { "name": "laggard" }, "spans": spans }],
-    }] })
+/// Attributes of the resource: those of the variables, and for what they leave out the program's.
+fn resource(variables: &[(String, String)]) -> Vec<Value> {
+    let own = [("service.name", "laggard"), ("service.version", env!("CARGO_PKG_VERSION"))];
+    let own = own.iter().filter(|(name, _)| !variables.iter().any(|(known, _)| known == name));
+    let all = variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).chain(own.copied());
+    all.map(|(name, value)| json!({ "key": name, "value": { "stringValue": value } })).collect()
 }
 
-fn send(endpoint: &str, body: &str) -> Result<(), String> {
-    let agent = ClientOptions::new(SEND_TIMEOUT).agent().map_err(|error| error.to_string())?;
-    let sent = agent.post(endpoint).header("Content-Type", "application/json").send(body);
-    let status = sent.map_err(|error| error.to_string())?.status();
-    if status.is_success() { Ok(()) } else { Err(format!("status {}", status.as_u16())) }
+/// Where and how spans are sent.
+struct Exporter {
+    endpoint: String,
+    timeout: Duration,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    resource: Vec<Value>,
+}
+
+impl Exporter {
+    /// Sends spans; blocks.
+    ///
+    /// # Errors
+    /// When they did not arrive: the connection's error, or the status of the response.
+    fn send(&self, spans: Vec<Value>) -> Result<(), String> {
+        let body = json!({ "resourceSpans": [{
+            "resource": { "attributes": self.resource },
+            "scopeSpans": [{ "scope": { "name": "laggard" }, "spans": spans }],
+        }] });
+        let agent = ClientOptions::new(self.timeout).agent().map_err(|error| error.to_string())?;
+        let mut request = agent.post(&self.endpoint).header("Content-Type", "application/json");
+        for (name, value) in &self.headers {
+            request = request.header(name, value);
+        }
+        let status = request.send(body.to_string()).map_err(|error| error.to_string())?.status();
+        if status.is_success() { Ok(()) } else { Err(format!("status {}", status.as_u16())) }
+    }
 }
 
 #[cfg(test)]
@@ -175,6 +212,14 @@ mod tests {
         ] {
             assert!(parse(wrong).is_none(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn variables_name_the_service_instead_of_the_program() {
+        let named = resource(&[("service.name".to_owned(), "east".to_owned())]);
+        let value = |attribute: &Value| attribute["value"]["stringValue"].as_str().unwrap().to_owned();
+        assert_eq!(named.iter().map(value).collect::<Vec<_>>(), ["east", env!("CARGO_PKG_VERSION")]);
+        assert_eq!(value(&resource(&[])[0]), "laggard");
     }
 
     #[test]

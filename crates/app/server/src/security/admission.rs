@@ -1,11 +1,12 @@
 //! Admission of every request: its sender, their permissions, and the tenant.
 
 use super::error::AdmissionError;
+use super::failure_limit::FailureLimit;
 use super::headers::harden;
-use super::login_limit::LoginLimit;
 use super::origin::{crosses_sites, names_us};
-use super::sessions::Sessions;
-use super::tokens::{Tokens, bearer};
+use super::revocation::while_valid;
+use super::sessions::{Session, Sessions};
+use super::tokens::{KnownToken, Tokens, bearer};
 use crate::listen::Peer;
 use crate::settings::{CheckedSettings, CheckedToken, ListenerKind, TenantSettings, is_tenant_name};
 use crate::tenants::{Tenant, TenantError, Tenants};
@@ -13,9 +14,12 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
+use http::header::AUTHORIZATION;
 use http::{HeaderMap, Method, Uri};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 
@@ -23,7 +27,10 @@ use tower_http::compression::CompressionLayer;
 pub(crate) struct Admission {
     pub(super) tokens: Tokens,
     pub(super) sessions: Sessions,
-    pub(super) login_limit: LoginLimit,
+    /// Failed logins, after which an address cannot log in for a while.
+    pub(super) logins: FailureLimit,
+    /// Requests with wrong credentials, after which an address is told to wait; the right ones still count.
+    wrong_credentials: FailureLimit,
     pub(super) tenant_settings: TenantSettings,
     /// Names, beside addresses and `localhost`, under which browsers may reach the server.
     names: Vec<String>,
@@ -35,9 +42,10 @@ pub(crate) struct Admission {
 impl Admission {
     pub(crate) fn new(settings: &CheckedSettings, tenants: Arc<Tenants>) -> Admission {
         Admission {
-            tokens: Tokens::new(settings.tokens.clone()),
+            tokens: Tokens::new(&settings.tokens),
             sessions: Sessions::default(),
-            login_limit: LoginLimit::default(),
+            logins: FailureLimit::default(),
+            wrong_credentials: FailureLimit::default(),
             tenant_settings: settings.raw.tenants.clone(),
             names: settings.raw.names.clone(),
             tenants,
@@ -48,6 +56,18 @@ impl Admission {
     /// Whether requests need a token.
     pub(crate) fn tokens_are_needed(&self) -> bool {
         self.tokens.are_needed()
+    }
+
+    /// Replaces all tokens. Requests, streams, and sessions of those that are not among them end at once.
+    pub(super) fn replace_tokens(&self, tokens: &[CheckedToken]) {
+        self.tokens.replace(tokens);
+    }
+
+    /// The session that a browser's request names, and its token, as long as that is valid.
+    pub(super) fn session(&self, headers: &HeaderMap) -> Option<(Session, Arc<KnownToken>)> {
+        let session = self.sessions.find(headers)?;
+        let token = self.tokens.find(&session.secret)?;
+        Some((session, token))
     }
 }
 
@@ -89,13 +109,18 @@ struct Entrance {
 }
 
 async fn admit(State(entrance): State<Entrance>, mut request: Request, next: Next) -> Response {
-    match entrance.check(request.method(), request.uri(), request.headers()).await {
-        Ok(Admitted { tenant, visible }) => {
+    let peer = request.extensions().get::<Peer>().map(|peer| peer.address.ip());
+    match entrance.check(request.method(), request.uri(), request.headers(), peer).await {
+        Ok(Admitted { tenant, visible, token }) => {
             if let Some(tenant) = tenant {
                 request.extensions_mut().insert(tenant);
             }
             request.extensions_mut().insert(visible);
-            next.run(request).await
+            let Some(token) = token else { return next.run(request).await };
+            match while_valid(&token, next.run(request)).await {
+                Some(response) => response,
+                None => entrance.answer(&AdmissionError::Unauthenticated),
+            }
         }
         Err(error) => entrance.refuse(&request, &error),
     }
@@ -106,6 +131,8 @@ struct Admitted {
     /// The tenant that it is about.
     tenant: Option<Arc<Tenant>>,
     visible: VisibleTenants,
+    /// The token it was admitted with; it ends with it.
+    token: Option<Arc<KnownToken>>,
 }
 
 /// Tenants whose data the sender of a request may see: an extension of every admitted request.
@@ -134,8 +161,8 @@ impl VisibleTenants {
 
 /// The sender of a request.
 struct Caller {
-    /// Index of their token; `None` where no token is needed.
-    token: Option<usize>,
+    /// Their token; `None` where no token is needed.
+    token: Option<Arc<KnownToken>>,
     /// The tenant selected at login.
     tenant: Option<Box<str>>,
 }
@@ -146,21 +173,22 @@ impl Entrance {
         method: &Method,
         uri: &Uri,
         headers: &HeaderMap,
+        peer: Option<IpAddr>,
     ) -> Result<Admitted, AdmissionError> {
         self.check_origin(method, uri, headers)?;
         let needed = needed_permission(self.listener, method, uri.path());
         if needed == Permission::None {
-            return Ok(Admitted { tenant: None, visible: VisibleTenants { only: Some([].into()) } });
+            let visible = VisibleTenants { only: Some([].into()) };
+            return Ok(Admitted { tenant: None, visible, token: None });
         }
-        let caller = self.identify(headers)?;
+        let caller = self.identify(headers, peer)?;
         self.check_scope(&caller, needed)?;
-        let token = caller.token.map(|index| self.admission.tokens.at(index));
-        let visible = VisibleTenants::from_token(token);
+        let visible = VisibleTenants::from_token(caller.token.as_ref().map(|token| &token.checked));
         let tenant = match needed {
             Permission::ReadServer => None,
             _ => Some(self.tenant(&caller, headers, needed).await?),
         };
-        Ok(Admitted { tenant, visible })
+        Ok(Admitted { tenant, visible, token: caller.token })
     }
 
     fn check_origin(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), AdmissionError> {
@@ -178,26 +206,47 @@ impl Entrance {
         Ok(())
     }
 
-    fn identify(&self, headers: &HeaderMap) -> Result<Caller, AdmissionError> {
+    fn identify(&self, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Caller, AdmissionError> {
         let admission = &self.admission;
         if !admission.tokens.are_needed() {
             return Ok(Caller { token: None, tenant: None });
         }
         if let Some(secret) = bearer(headers) {
-            let token = admission.tokens.find(secret).ok_or(AdmissionError::Unauthenticated)?;
+            let token = admission.tokens.find(secret).ok_or_else(|| self.wrong_credentials(peer))?;
             return Ok(Caller { token: Some(token), tenant: None });
         }
-        let session =
-            (self.listener == ListenerKind::Http).then(|| admission.sessions.find(headers)).flatten();
-        let session = session.ok_or(AdmissionError::Unauthenticated)?;
-        Ok(Caller { token: Some(session.token), tenant: session.tenant })
+        let session = (self.listener == ListenerKind::Http).then(|| admission.session(headers)).flatten();
+        if let Some((session, token)) = session {
+            return Ok(Caller { token: Some(token), tenant: session.tenant });
+        }
+        // Credentials of another scheme, such as Basic, are never right.
+        Err(match headers.contains_key(AUTHORIZATION) {
+            true => self.wrong_credentials(peer),
+            false => AdmissionError::Unauthenticated,
+        })
+    }
+
+    /// Counts wrong credentials. Right ones of the same address are never refused for it: they may be of others behind
+    /// the same proxy.
+    fn wrong_credentials(&self, peer: Option<IpAddr>) -> AdmissionError {
+        let (Some(peer), now) = (peer, Instant::now()) else { return AdmissionError::Unauthenticated };
+        let limit = &self.admission.wrong_credentials;
+        if let Some(wait) = limit.wait(peer, now) {
+            return AdmissionError::TooManyFailures(wait);
+        }
+        if limit.failed(peer, now) {
+            tracing::warn!(%peer, listener = self.listener.name(), "many requests with wrong credentials");
+        }
+        AdmissionError::Unauthenticated
     }
 
     fn check_scope(&self, caller: &Caller, needed: Permission) -> Result<(), AdmissionError> {
-        let Some(token) = caller.token.map(|index| self.admission.tokens.at(index)) else { return Ok(()) };
+        let Some(token) = &caller.token else { return Ok(()) };
         match needed {
-            Permission::Write if !token.write => Err(AdmissionError::Scope("sending data")),
-            Permission::Read | Permission::ReadServer if !token.read => Err(AdmissionError::Scope("reading")),
+            Permission::Write if !token.checked.write => Err(AdmissionError::Scope("sending data")),
+            Permission::Read | Permission::ReadServer if !token.checked.read => {
+                Err(AdmissionError::Scope("reading"))
+            }
             _ => Ok(()),
         }
     }
@@ -214,8 +263,7 @@ impl Entrance {
         if !settings.enabled {
             return tenants.only().await.map_err(AdmissionError::Tenant);
         }
-        let token = caller.token.map(|index| self.admission.tokens.at(index));
-        let allowed = token.map_or(&[][..], |token| &token.tenants);
+        let allowed = caller.token.as_ref().map_or(&[][..], |token| &token.checked.tenants);
         let named = headers.get(&settings.header).map(|value| value.to_str().unwrap_or(""));
         let implied = (allowed.len() == 1).then(|| allowed[0].as_str());
         let selected = named.or(caller.tenant.as_deref()).or(implied).or(settings.default.as_deref());
@@ -235,6 +283,10 @@ impl Entrance {
         let peer = request.extensions().get::<Peer>().map(|peer| peer.address);
         let path = request.uri().path();
         tracing::debug!(?peer, path, ?error, "refused");
+        self.answer(error)
+    }
+
+    fn answer(&self, error: &AdmissionError) -> Response {
         match self.listener {
             ListenerKind::OtlpGrpc => error.over_grpc(),
             _ => error.over_http(),

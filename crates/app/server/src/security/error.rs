@@ -4,15 +4,18 @@ use crate::grpc::{self, Code};
 use crate::tenants::TenantError;
 use axum::Json;
 use axum::response::{IntoResponse, Response};
-use http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use serde_json::json;
+use std::time::Duration;
 
 /// Why a request is not admitted.
 #[derive(Debug)]
 pub(super) enum AdmissionError {
     /// It has no token, or an unknown one.
     Unauthenticated,
+    /// Its token is unknown, as were too many of its address before. The next attempt counts after this time.
+    TooManyFailures(Duration),
     /// Its token lacks this scope.
     Scope(&'static str),
     /// Its token is for other tenants.
@@ -33,6 +36,7 @@ impl AdmissionError {
     fn status(&self) -> StatusCode {
         match self {
             AdmissionError::Unauthenticated => StatusCode::UNAUTHORIZED,
+            AdmissionError::TooManyFailures(_) => StatusCode::TOO_MANY_REQUESTS,
             AdmissionError::Scope(_)
             | AdmissionError::OtherTenant
             | AdmissionError::OtherHost
@@ -49,6 +53,10 @@ impl AdmissionError {
     fn text(&self) -> String {
         match self {
             AdmissionError::Unauthenticated => "send a token: Authorization: Bearer TOKEN".to_owned(),
+            AdmissionError::TooManyFailures(_) => {
+                "too many requests with wrong tokens from this address; the right one is still accepted"
+                    .to_owned()
+            }
             AdmissionError::Scope(needed) => format!("this token does not allow {needed}"),
             AdmissionError::OtherTenant => "this token is not valid for this tenant".to_owned(),
             AdmissionError::NoTenant(header) => format!("name a tenant: {header}: NAME"),
@@ -73,6 +81,9 @@ impl AdmissionError {
         let mut response = (status, Json(problem)).into_response();
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if let AdmissionError::TooManyFailures(wait) = self {
+            headers.insert(RETRY_AFTER, HeaderValue::from(wait.as_secs() + 1));
+        }
         if status == StatusCode::UNAUTHORIZED {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"laggard\""));
         }
@@ -82,7 +93,8 @@ impl AdmissionError {
     /// For clients of gRPC, which read its status only from a response of HTTP status 200.
     pub(super) fn over_grpc(&self) -> Response {
         let code = match self.status() {
-            StatusCode::UNAUTHORIZED => Code::Unauthenticated,
+            // Not ResourceExhausted, which clients of OTLP take for a reason to send again.
+            StatusCode::UNAUTHORIZED | StatusCode::TOO_MANY_REQUESTS => Code::Unauthenticated,
             StatusCode::BAD_REQUEST => Code::InvalidArgument,
             StatusCode::SERVICE_UNAVAILABLE => Code::Unavailable,
             _ => Code::PermissionDenied,

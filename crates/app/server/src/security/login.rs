@@ -45,15 +45,14 @@ struct Shown {
 
 async fn show(State(admission): State<Arc<Admission>>, headers: HeaderMap) -> Json<Shown> {
     let required = admission.tokens.are_needed();
-    let session = admission.sessions.find(&headers);
-    let token = session.as_ref().map(|session| admission.tokens.at(session.token));
+    let (session, token) = admission.session(&headers).unzip();
     let tenants = &admission.tenant_settings;
     Json(Shown {
         required,
         logged_in: session.is_some(),
-        name: token.map(|token| token.name.clone()),
-        read: !required || token.is_some_and(|token| token.read),
-        write: !required || token.is_some_and(|token| token.write),
+        name: token.as_ref().map(|token| token.checked.name.clone()),
+        read: !required || token.as_ref().is_some_and(|token| token.checked.read),
+        write: !required || token.is_some_and(|token| token.checked.write),
         tenant_header: tenants.enabled.then(|| tenants.header.clone()),
         tenant: session.and_then(|session| session.tenant),
     })
@@ -74,20 +73,20 @@ async fn log_in(
     Json(login): Json<Login>,
 ) -> Response {
     let (address, now) = (peer.address.ip(), Instant::now());
-    if let Some(wait) = admission.login_limit.wait(address, now) {
+    if let Some(wait) = admission.logins.wait(address, now) {
         let mut refused = problem(StatusCode::TOO_MANY_REQUESTS, "too many failed logins from this address");
         refused.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait.as_secs() + 1));
         return refused;
     }
     let Some(token) = admission.tokens.find(login.token.trim().as_bytes()) else {
         tracing::warn!(peer = %peer.address, "login with an unknown token");
-        admission.login_limit.failed(address, now);
+        admission.logins.failed(address, now);
         return problem(StatusCode::UNAUTHORIZED, "unknown token");
     };
     if login.tenant.as_ref().is_some_and(|name| name.len() > TENANT_LENGTH_MAX) {
         return problem(StatusCode::BAD_REQUEST, "invalid tenant name");
     }
-    match admission.sessions.begin(token, login.tenant.map(String::into_boxed_str)) {
+    match admission.sessions.begin(&token.checked.secret, login.tenant.map(String::into_boxed_str)) {
         Ok(id) => (StatusCode::NO_CONTENT, [(SET_COOKIE, set_cookie(&id, peer.encrypted))]).into_response(),
         Err(error) => problem(StatusCode::SERVICE_UNAVAILABLE, &format!("no random numbers: {error}")),
     }

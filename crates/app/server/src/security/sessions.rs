@@ -24,10 +24,10 @@ pub(crate) struct Sessions {
 }
 
 /// A browser's session.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Session {
-    /// Index of its token.
-    pub(crate) token: usize,
+    /// The secret of its token: it ends when that is removed.
+    pub(crate) secret: Box<[u8]>,
     /// The tenant that was chosen at login.
     pub(crate) tenant: Option<Box<str>>,
     started: Instant,
@@ -38,7 +38,7 @@ impl Sessions {
     ///
     /// # Errors
     /// When the system has no random numbers.
-    pub(crate) fn begin(&self, token: usize, tenant: Option<Box<str>>) -> Result<SessionId, std::io::Error> {
+    pub(crate) fn begin(&self, secret: &[u8], tenant: Option<Box<str>>) -> Result<SessionId, std::io::Error> {
         let mut bytes = [0; ID_BYTES];
         random(&mut bytes)?;
         let mut id = String::with_capacity(2 * ID_BYTES);
@@ -52,7 +52,7 @@ impl Sessions {
             let oldest = open.iter().min_by_key(|(_, session)| session.started).map(|(id, _)| id.clone());
             oldest.and_then(|id| open.remove(&id));
         }
-        open.insert(id.clone(), Session { token, tenant, started: Instant::now() });
+        open.insert(id.clone(), Session { secret: secret.into(), tenant, started: Instant::now() });
         Ok(id)
     }
 
@@ -121,27 +121,27 @@ mod tests {
     #[test]
     fn a_session_lasts_for_half_a_day_or_until_logout() {
         let sessions = Sessions::default();
-        let id = sessions.begin(3, Some("shop".into())).unwrap();
+        let id = sessions.begin(b"abc", Some("shop".into())).unwrap();
         let held = headers(&format!("theme=dark; laggard={id}"));
-        assert_eq!(sessions.find(&held).unwrap().token, 3);
-        assert_eq!(sessions.find(&headers("laggard=0")), None);
-        assert_eq!(sessions.find(&HeaderMap::new()), None);
-        assert_eq!(sessions.find_at(&held, Instant::now() + LENGTH), None);
-        let id = sessions.begin(3, None).unwrap();
+        assert_eq!(*sessions.find(&held).unwrap().secret, *b"abc");
+        assert!(sessions.find(&headers("laggard=0")).is_none());
+        assert!(sessions.find(&HeaderMap::new()).is_none());
+        assert!(sessions.find_at(&held, Instant::now() + LENGTH).is_none());
+        let id = sessions.begin(b"abc", None).unwrap();
         let held = headers(&format!("__Host-laggard={id}"));
         sessions.end(&held);
-        assert_eq!(sessions.find(&held), None);
+        assert!(sessions.find(&held).is_none());
     }
 
     #[test]
     fn the_number_of_sessions_is_limited() {
         let sessions = Sessions::default();
-        let first = sessions.begin(0, None).unwrap();
+        let first = sessions.begin(b"abc", None).unwrap();
         for _ in 0..SESSIONS_MAX {
-            sessions.begin(0, None).unwrap();
+            sessions.begin(b"abc", None).unwrap();
         }
         assert_eq!(sessions.open.lock().unwrap().len(), SESSIONS_MAX);
-        assert_eq!(sessions.find(&headers(&format!("laggard={first}"))), None, "the oldest has to go");
+        assert!(sessions.find(&headers(&format!("laggard={first}"))).is_none(), "the oldest has to go");
     }
 
     #[test]

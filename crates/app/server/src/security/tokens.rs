@@ -1,41 +1,79 @@
-//! Bearer tokens.
+//! Bearer tokens, which may be replaced while the server runs.
 
 use crate::settings::CheckedToken;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, RwLock};
 use subtle::ConstantTimeEq;
+use tokio_util::sync::CancellationToken;
+
+/// A token that was valid when it was found.
+#[derive(Debug)]
+pub(crate) struct KnownToken {
+    /// What it allows.
+    pub(crate) checked: CheckedToken,
+    revoked: CancellationToken,
+}
+
+impl KnownToken {
+    /// Returns once the token is not valid any more.
+    pub(crate) async fn revoked(&self) {
+        self.revoked.cancelled().await;
+    }
+}
 
 /// All tokens; without any, requests need none.
-#[derive(Clone)]
+#[derive(Debug)]
 pub(crate) struct Tokens {
-    known: Arc<[CheckedToken]>,
+    known: RwLock<Arc<[Arc<KnownToken>]>>,
+    /// A server that once had tokens is not opened by removing the last one.
+    needed: AtomicBool,
 }
 
 impl Tokens {
-    pub(crate) fn new(known: Arc<[CheckedToken]>) -> Tokens {
-        Tokens { known }
+    pub(crate) fn new(known: &[CheckedToken]) -> Tokens {
+        let tokens = Tokens { known: RwLock::new([].into()), needed: AtomicBool::new(false) };
+        tokens.replace(known);
+        tokens
     }
 
     /// Whether requests need a token.
     pub(crate) fn are_needed(&self) -> bool {
-        !self.known.is_empty()
+        self.needed.load(Ordering::Acquire)
     }
 
-    /// The index of the token with this secret. The time does not depend on the secret.
-    pub(crate) fn find(&self, secret: &[u8]) -> Option<usize> {
+    /// Replaces all tokens. Those that are not among the new ones, or allow something else now, are revoked.
+    pub(crate) fn replace(&self, new: &[CheckedToken]) {
+        let before = self.known();
+        let known: Arc<[Arc<KnownToken>]> = (new.iter())
+            .map(|token| match before.iter().find(|known| known.checked == *token) {
+                Some(known) => known.clone(),
+                None => Arc::new(KnownToken { checked: token.clone(), revoked: CancellationToken::new() }),
+            })
+            .collect();
+        if !known.is_empty() {
+            self.needed.store(true, Ordering::Release);
+        }
+        *self.known.write().expect("no thread panics while it holds the lock") = known.clone();
+        for token in before.iter().filter(|token| !known.iter().any(|new| Arc::ptr_eq(new, token))) {
+            token.revoked.cancel();
+        }
+    }
+
+    /// The token with this secret. The time does not depend on the secret.
+    pub(crate) fn find(&self, secret: &[u8]) -> Option<Arc<KnownToken>> {
         let mut matching = None;
-        for (index, token) in self.known.iter().enumerate() {
-            if bool::from(token.secret.ct_eq(secret)) {
-                matching = Some(index);
+        for token in self.known().iter() {
+            if bool::from(token.checked.secret.ct_eq(secret)) {
+                matching = Some(token.clone());
             }
         }
         matching
     }
 
-    /// The token with an index from [`Tokens::find`].
-    pub(crate) fn at(&self, index: usize) -> &CheckedToken {
-        &self.known[index]
+    fn known(&self) -> Arc<[Arc<KnownToken>]> {
+        self.known.read().expect("no thread panics while it holds the lock").clone()
     }
 }
 
@@ -49,6 +87,7 @@ pub(super) fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use futures::FutureExt;
 
     fn token(name: &str, secret: &str) -> CheckedToken {
         CheckedToken {
@@ -62,14 +101,29 @@ mod tests {
 
     #[test]
     fn a_token_matches_its_complete_secret() {
-        let tokens = Tokens::new([token("a", "0123456789abcdef"), token("b", "0123456789abcdeg")].into());
+        let tokens = Tokens::new(&[token("a", "0123456789abcdef"), token("b", "0123456789abcdeg")]);
         assert!(tokens.are_needed());
-        let index = tokens.find(b"0123456789abcdeg").unwrap();
-        assert_eq!(tokens.at(index).name, "b");
+        assert_eq!(tokens.find(b"0123456789abcdeg").unwrap().checked.name, "b");
         for wrong in ["", "0123456789abcde", "0123456789abcdefg", "0123456789abcdeF"] {
-            assert_eq!(tokens.find(wrong.as_bytes()), None, "{wrong}");
+            assert!(tokens.find(wrong.as_bytes()).is_none(), "{wrong}");
         }
-        assert!(!Tokens::new([].into()).are_needed());
+        assert!(!Tokens::new(&[]).are_needed());
+    }
+
+    #[test]
+    fn replaced_tokens_are_revoked_and_the_others_stay() {
+        let (stays, goes) = (token("a", "0123456789abcdef"), token("b", "0123456789abcdeg"));
+        let tokens = Tokens::new(&[stays.clone(), goes]);
+        let [first, second] = [b"0123456789abcdef", b"0123456789abcdeg"].map(|one| tokens.find(one).unwrap());
+        tokens.replace(&[stays.clone(), token("b", "0123456789abcdeh")]);
+        assert!(first.revoked().now_or_never().is_none());
+        assert!(second.revoked().now_or_never().is_some());
+        assert!(tokens.find(b"0123456789abcdeg").is_none());
+        assert_eq!(tokens.find(b"0123456789abcdeh").unwrap().checked.name, "b");
+        tokens.replace(&[CheckedToken { write: true, ..stays }]);
+        assert!(first.revoked().now_or_never().is_some(), "it allows something else now");
+        tokens.replace(&[]);
+        assert!(tokens.are_needed(), "removing the last token opens nothing");
     }
 
     #[test]

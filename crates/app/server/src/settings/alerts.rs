@@ -1,6 +1,6 @@
 //! Settings of alerts.
 
-use super::check::read_secret;
+use super::tokens::read_secret;
 use super::{Length, MILLISECOND, SettingError, Size};
 use crate::alerts::{Owner, Owners};
 use laggard_settings::settings;

@@ -3,11 +3,10 @@
 use super::listener::ListenerKind;
 use super::log_filter::log_filter;
 use super::objectives::check_objectives;
-use super::{CheckedAlerts, Scope, ServeSettings, SettingError, TlsSettings, TokenSettings};
+use super::tokens::CheckedToken;
+use super::{CheckedAlerts, ServeSettings, SettingError, TlsSettings};
 use laggard_settings::Settings;
-use std::fmt;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Settings whose values were checked and whose files were read.
@@ -19,29 +18,8 @@ pub struct CheckedSettings {
     pub(crate) alerts: CheckedAlerts,
 }
 
-/// A token with its secret. It is never printed.
-#[derive(Clone)]
-pub(crate) struct CheckedToken {
-    pub(crate) name: String,
-    pub(crate) secret: Vec<u8>,
-    pub(crate) read: bool,
-    pub(crate) write: bool,
-    pub(crate) tenants: Vec<String>,
-}
-
-impl fmt::Debug for CheckedToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "CheckedToken({})", self.name)
-    }
-}
-
 /// Smallest ratio of a slice to the idle time of traces; with shorter slices most traces would be split.
 const IDLE_SLICE_RATIO: u32 = 2;
-
-/// Shorter secrets can be guessed.
-const SECRET_BYTES_MIN: usize = 16;
-const SECRET_BYTES_MAX: usize = 4096;
-const TOKENS_MAX: usize = 1000;
 
 impl ServeSettings {
     /// Checks every value and reads the files with tokens.
@@ -53,7 +31,7 @@ impl ServeSettings {
         self.check_pairs()?;
         log_filter(&self.logs.level).map(drop)?;
         self.tls.check_pair()?;
-        let tokens = read_tokens(&self)?;
+        let tokens = self.token_list().read_all()?;
         self.check_exposure(!tokens.is_empty())?;
         check_objectives(&self.objectives)?;
         let alerts = self.alerts.read_files()?;
@@ -75,7 +53,8 @@ impl ServeSettings {
         self.check_tenants()
     }
 
-    fn check_tenants(&self) -> Result<(), SettingError> {
+    /// Checks the names of tenants, those of tokens among them.
+    pub(crate) fn check_tenants(&self) -> Result<(), SettingError> {
         if http::HeaderName::from_bytes(self.tenants.header.as_bytes()).is_err() {
             return Err(SettingError::new(format_args!(
                 "tenants.header is {:?}, which is not a valid header name",
@@ -140,56 +119,4 @@ pub(crate) const TENANT_NAMES: &str = "1 to 64 of A-Z, a-z, 0-9, _ and -";
 pub(crate) fn is_tenant_name(name: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     (1..=64).contains(&name.len()) && name.bytes().all(allowed)
-}
-
-fn read_tokens(settings: &ServeSettings) -> Result<Vec<CheckedToken>, SettingError> {
-    let single = settings.token_file.iter().map(|file| TokenSettings {
-        name: "token_file".to_owned(),
-        file: file.clone(),
-        scopes: vec![Scope::Read, Scope::Write],
-        tenants: Vec::new(),
-    });
-    let tokens: Vec<TokenSettings> = settings.tokens.iter().cloned().chain(single).collect();
-    if tokens.len() > TOKENS_MAX {
-        return Err(SettingError::new(format_args!("{} tokens; at most {TOKENS_MAX}", tokens.len())));
-    }
-    tokens.into_iter().map(read_token).collect()
-}
-
-fn read_token(token: TokenSettings) -> Result<CheckedToken, SettingError> {
-    if token.scopes.is_empty() {
-        return Err(SettingError::new(format_args!(
-            "token {:?} has no scopes; allowed: read, write, or both",
-            token.name
-        )));
-    }
-    let secret = read_secret(&token.file).map_err(|problem| {
-        SettingError::new(format_args!("token {:?}: {}: {problem}", token.name, token.file.display()))
-    })?;
-    Ok(CheckedToken {
-        name: token.name,
-        secret,
-        read: token.scopes.contains(&Scope::Read),
-        write: token.scopes.contains(&Scope::Write),
-        tenants: token.tenants,
-    })
-}
-
-pub(super) fn read_secret(file: &Path) -> Result<Vec<u8>, String> {
-    let length = std::fs::metadata(file).map_err(|error| error.to_string())?.len();
-    if length > SECRET_BYTES_MAX as u64 {
-        return Err(format!("{length} bytes are too many for a token; at most {SECRET_BYTES_MAX}"));
-    }
-    let text = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
-    let secret = text.trim();
-    if secret.len() < SECRET_BYTES_MIN {
-        return Err(format!(
-            "the token has {} characters; it needs at least {SECRET_BYTES_MIN}, for example `openssl rand -hex 32`",
-            secret.len()
-        ));
-    }
-    if !secret.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err("the token has spaces or characters that are not allowed in a header".to_owned());
-    }
-    Ok(secret.as_bytes().to_vec())
 }

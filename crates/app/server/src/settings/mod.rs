@@ -11,16 +11,18 @@ mod listener;
 mod log_filter;
 mod objectives;
 mod recordings;
+mod tokens;
 
 pub use alerts::AlertSettings;
 pub(crate) use alerts::CheckedAlerts;
 pub use check::CheckedSettings;
-pub(crate) use check::{CheckedToken, TENANT_NAMES, is_tenant_name};
+pub(crate) use check::{TENANT_NAMES, is_tenant_name};
 pub use laggard_settings::{Length, SettingError, Size};
 pub(crate) use listener::ListenerKind;
 pub(crate) use log_filter::log_filter;
 pub use objectives::ObjectiveSettings;
 pub use recordings::RecordingSettings;
+pub(crate) use tokens::{CheckedToken, TokenList};
 
 use laggard_formats::DEFAULT_ATTRIBUTES;
 use laggard_settings::{Choice, settings};
@@ -131,7 +133,8 @@ settings! {
 pub struct TokenSettings {
     /// Its name in logs.
     pub name: String,
-    /// The file it is read from; white space around it is ignored.
+    /// The file it is read from, again when it changes: one a line, so that the old one can stay valid beside the new one;
+    /// white space around it is ignored.
     pub file: PathBuf,
     /// The scopes that it allows.
     pub scopes: Vec<Scope>,

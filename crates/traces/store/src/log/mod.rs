@@ -11,6 +11,7 @@ mod encode;
 mod files;
 mod frame;
 mod numbers;
+mod repair;
 mod replay;
 mod writer;
 
@@ -19,7 +20,8 @@ pub(crate) mod simulated;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use files::{Disk, LogFiles, ReadOnly};
+pub(crate) use files::{Disk, LogFile, LogFiles, ReadOnly};
 pub(crate) use frame::first_of_name;
+pub(crate) use repair::{RepairedFile, missing_file, repaired};
 pub(crate) use replay::{DamagedRange, ReplayReport, missing, replay};
 pub(crate) use writer::{FILE_BYTES, WriteAheadLog};

@@ -3,6 +3,7 @@
 use super::decode::{DecodeError, decode_batch};
 use super::files::LogFiles;
 use super::frame::{self, FileHead, FrameItem, Frames};
+use super::repair::lost_batch;
 use super::writer::SealedFile;
 use crate::StoreError;
 use laggard_engine::Batch;
@@ -30,7 +31,8 @@ pub(crate) struct DamagedRange {
     pub(crate) records: u64,
 }
 
-/// Passes every record from number `from` on to `take`, in order, and removes files that are no longer needed.
+/// Passes every record from number `from` on to `take`, in order, and removes files that are no longer needed. For records that are
+/// missing, it passes one batch with this loss, as the last of them.
 ///
 /// # Errors
 /// When the folder cannot be read, or when another version of the program wrote the log.
@@ -75,6 +77,7 @@ impl ReplayState<'_> {
         let name = frame::file_name(first);
         if first > self.expected {
             self.corrupt(&name, 0, first - self.expected);
+            self.lose(first - self.expected, first - 1);
         }
         self.expected = self.expected.max(first);
         let bytes = match self.files.read(&name) {
@@ -93,6 +96,7 @@ impl ReplayState<'_> {
         }
         if let Some(next) = next.filter(|&next| self.expected < next) {
             self.corrupt(&name, 0, next - self.expected);
+            self.lose(next - self.expected, next - 1);
             self.expected = next;
         }
         Ok(())
@@ -114,6 +118,7 @@ impl ReplayState<'_> {
                 FrameItem::DamagedRange(lost) => {
                     let missing = frames.expected().saturating_sub(self.expected.max(first));
                     self.corrupt(name, lost.len() as u64, missing);
+                    self.lose(missing, frames.expected().saturating_sub(1));
                     self.expected = self.expected.max(frames.expected());
                 }
                 FrameItem::Tail(lost) if next.is_none() => {
@@ -145,7 +150,10 @@ impl ReplayState<'_> {
         match decode_batch(payload) {
             Ok(batch) => (self.take)(number, batch),
             Err(DecodeError::Version(version)) => return Err(other_version(name, version)),
-            Err(DecodeError::Malformed) => self.corrupt(name, payload.len() as u64, 1),
+            Err(DecodeError::Malformed) => {
+                self.corrupt(name, payload.len() as u64, 1);
+                self.lose(1, number);
+            }
         }
         Ok(())
     }
@@ -155,6 +163,13 @@ impl ReplayState<'_> {
         let _ = self.files.cut(name, lost.start as u64);
         self.findings.torn =
             Some(DamagedRange { file: name.to_owned(), bytes: lost.len() as u64, records: 0 });
+    }
+
+    /// Counts records that are missing, the last of them with this number.
+    fn lose(&mut self, records: u64, last: u64) {
+        if records > 0 && last >= self.from {
+            (self.take)(last, lost_batch(records));
+        }
     }
 
     fn corrupt(&mut self, file: &str, bytes: u64, records: u64) {

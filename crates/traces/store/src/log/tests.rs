@@ -3,6 +3,7 @@
 use super::decode::decode_batch;
 use super::encode::encode_batch;
 use super::frame::file_name;
+use super::repair::{missing_file, repaired};
 use super::simulated::{Fault, Simulated};
 use super::{LogFiles, ReplayReport, WriteAheadLog, replay};
 use crate::random_batches::batch;
@@ -185,14 +186,21 @@ fn written(files: &Simulated, groups: &[u64], file_bytes: u64) -> WriteAheadLog 
     log
 }
 
-/// The records that replay finds, each checked for its content, and what else it found.
+/// The records that replay finds, each checked for its content, and what else it found. Every missing record it reports is counted
+/// as a loss.
 fn read(files: &Simulated, from: u64) -> (Vec<u64>, ReplayReport) {
-    let mut numbers = Vec::new();
+    let (mut numbers, mut lost) = (Vec::new(), 0);
     let findings = replay(files, from, &mut |number, batch| {
+        lost += batch.losses.count(Loss::CorruptLog);
+        if batch.losses.count(Loss::CorruptLog) > 0 {
+            return;
+        }
         assert_eq!(batch.spans[0].span.value(), number);
         numbers.push(number);
     });
-    (numbers, findings.unwrap())
+    let findings = findings.unwrap();
+    assert_eq!(lost, findings.corrupt.iter().map(|damage| damage.records).sum::<u64>());
+    (numbers, findings)
 }
 
 #[test]
@@ -317,4 +325,40 @@ fn a_probe_leaves_nothing_behind() {
     assert!(log.probe().is_err());
     assert!(log.probe().is_ok());
     assert_eq!(files.list().unwrap().len(), 1);
+}
+
+#[test]
+fn a_repaired_file_has_every_readable_record_and_counts_the_others() {
+    let complete = Simulated::default();
+    written(&complete, &[1, 1, 1], u64::MAX);
+    let (name, intact) = (file_name(1), complete.read(&file_name(1)).unwrap());
+    assert_eq!(repaired(&intact, 1, Some(4)), Ok(None));
+    for index in 0..intact.len() {
+        let mut bytes = intact.clone();
+        bytes[index] ^= 0x55;
+        let file = repaired(&bytes, 1, Some(4)).unwrap().unwrap_or_else(|| panic!("byte {index} is damaged"));
+        assert_eq!(file.records + file.lost_records, 3, "byte {index}");
+        assert!(file.lost_records <= 1 && file.name == name, "byte {index}");
+        let files = complete.after_power_loss(&mut crate::random_batches::TestRng(1));
+        files.damage(&name, |now| now.clone_from(&file.bytes));
+        let mut lost = 0;
+        let mut numbers = Vec::new();
+        let findings = replay(&files, 1, &mut |number, batch| {
+            numbers.push(number);
+            lost += batch.losses.count(Loss::CorruptLog);
+        });
+        let findings = findings.unwrap();
+        assert_eq!((numbers, lost), (vec![1, 2, 3], file.lost_records), "byte {index}");
+        assert!(findings.corrupt.is_empty() && findings.torn.is_none(), "byte {index}");
+        assert_eq!(repaired(&file.bytes, 1, Some(4)), Ok(None), "byte {index}: it is whole now");
+    }
+    // A last write that was cut off is none of its business.
+    assert_eq!(repaired(&intact[..intact.len() - 3], 1, None), Ok(None));
+    assert_eq!(missing_file(5, 8).unwrap().lost_records, 3);
+    assert!(missing_file(5, u64::MAX).is_err());
+    let mut other = intact;
+    other[7] = 9;
+    let sum = crc32c::crc32c(&other[..16]);
+    other[16..20].copy_from_slice(&sum.to_le_bytes());
+    assert!(repaired(&other, 1, None).is_err());
 }

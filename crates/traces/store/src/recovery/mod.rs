@@ -3,6 +3,7 @@
 use crate::intake::{Intake, RecordPart};
 use crate::log::{FILE_BYTES, LogFiles, ReplayReport, WriteAheadLog, missing, replay};
 use crate::{LogPosition, StoreError};
+use laggard_model::Loss;
 use std::sync::Arc;
 
 /// A store's write path, restored to its state before the store was closed.
@@ -23,7 +24,9 @@ pub(crate) fn recover(files: Arc<dyn LogFiles>, position: &LogPosition) -> Resul
         while let Some(earlier) = closings.next_if(|closing| closing.head < number) {
             intake.repeat(earlier);
         }
-        let part = if number <= position.settled { RecordPart::Traces } else { RecordPart::All };
+        // What is lost of a settled record counts, too: its traces were open.
+        let is_settled = number <= position.settled && batch.losses.count(Loss::CorruptLog) == 0;
+        let part = if is_settled { RecordPart::Traces } else { RecordPart::All };
         intake.ingest(number, &batch, part);
     })?;
     for last in closings {

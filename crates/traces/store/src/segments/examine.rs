@@ -2,12 +2,13 @@
 
 use super::error::SegmentError;
 use super::layout;
-use super::manifest::{self, Manifest, Segment};
+use super::manifest::{self, FileKind, Manifest, Segment};
 use super::reader::check;
 use super::shared::stray_files;
-use crate::folder::{DamagedFile, counted};
+use crate::damaged_file::{DamagedFile, counted};
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// What was found of the segments of a store.
@@ -15,8 +16,17 @@ pub(crate) struct ExaminedSegments {
     /// The newest manifest; `None` if neither it nor its copy can be read: an earlier one does not name everything.
     pub(crate) manifest: Option<Manifest>,
     pub(crate) problems: Vec<DamagedFile>,
-    /// Segments with a damaged or missing file, and why they cannot be read.
-    pub(crate) damaged: Vec<(Arc<Segment>, String)>,
+    /// Segments with a damaged or missing file.
+    pub(crate) damaged: Vec<DamagedSegment>,
+}
+
+/// A segment with a damaged or missing file.
+pub(crate) struct DamagedSegment {
+    pub(crate) segment: Arc<Segment>,
+    /// Why it cannot be read.
+    pub(crate) reason: String,
+    /// Whether only files are damaged that are derived from its spans.
+    pub(crate) has_its_spans: bool,
 }
 
 /// Reads the manifests and every file that the newest one names.
@@ -66,16 +76,54 @@ pub(crate) async fn examine(objects: &dyn ObjectStore) -> Result<ExaminedSegment
     }
     let mut damaged = Vec::new();
     for segment in &found.manifest.segments {
-        if let Some((file, reason)) = segment_problem(objects, segment).await? {
-            let lost = match segment.samples {
-                0 => counted(segment.spans, "span", "spans"),
-                samples => counted(samples, "sample", "samples"),
-            };
-            problems.push(DamagedFile { file, text: reason.clone(), lost });
-            damaged.push((segment.clone(), reason));
-        }
+        let bad = damaged_files(objects, segment).await?;
+        let Some((_, _, reason)) = bad.first() else { continue };
+        let has_its_spans = segment.samples == 0 && bad.iter().all(|(kind, _, _)| *kind != FileKind::Spans);
+        let lost = match segment.samples {
+            _ if has_its_spans => {
+                "nothing, if it is repaired before a server reads it: its spans are intact".to_owned()
+            }
+            0 => counted(segment.spans, "span", "spans"),
+            samples => counted(samples, "sample", "samples"),
+        };
+        damaged.push(DamagedSegment { segment: segment.clone(), reason: reason.clone(), has_its_spans });
+        problems.extend(bad.into_iter().map(|(_, file, text)| DamagedFile {
+            file,
+            text,
+            lost: lost.clone(),
+        }));
     }
     Ok(ExaminedSegments { manifest: Some(found.manifest), problems, damaged })
+}
+
+/// Examines again what was found damaged, if a server has written a newer manifest meanwhile: what it has replaced is not damaged. The number
+/// of manifests that were written.
+///
+/// # Errors
+/// As of [`examine`].
+pub(crate) async fn recheck(
+    objects: &dyn ObjectStore,
+    examined: &mut ExaminedSegments,
+) -> Result<u64, SegmentError> {
+    let Some(before) = &examined.manifest else { return Ok(0) };
+    let before = before.number;
+    if examined.problems.is_empty() {
+        let newest = layout::manifest_numbers(objects).await?.last().copied().unwrap_or(before);
+        return Ok(newest.saturating_sub(before));
+    }
+    let newest = manifest::newest(objects).await?.manifest;
+    if newest.number == before {
+        return Ok(0);
+    }
+    let is_named = |number: u64| newest.segments.iter().any(|segment| segment.number == number);
+    let mut still_named = HashSet::new();
+    for segment in newest.segments.iter() {
+        still_named.extend(segment.files.keys().map(|&kind| segment.path(kind).to_string()));
+    }
+    // Manifests and copies that were being written are those of the server.
+    examined.problems.retain(|problem| still_named.contains(&problem.file));
+    examined.damaged.retain(|damaged| is_named(damaged.segment.number));
+    Ok(newest.number - before)
 }
 
 async fn copy_problem(objects: &dyn ObjectStore, number: u64) -> Result<Option<DamagedFile>, SegmentError> {
@@ -92,21 +140,22 @@ async fn copy_problem(objects: &dyn ObjectStore, number: u64) -> Result<Option<D
     }
 }
 
-/// The first file of a segment that is not what was written.
-async fn segment_problem(
+/// The files of a segment that are not what was written, each with its path and what is wrong.
+async fn damaged_files(
     objects: &dyn ObjectStore,
     segment: &Segment,
-) -> Result<Option<(String, String)>, SegmentError> {
+) -> Result<Vec<(FileKind, String, String)>, SegmentError> {
+    let mut damaged = Vec::new();
     for (&kind, entry) in &segment.files {
         let path = segment.path(kind);
         let read = bytes(objects, &path).await;
         match read.and_then(|bytes| check(&bytes, entry.bytes, entry.crc32c)) {
             Ok(()) => {}
-            Err(SegmentError::Damaged(reason)) => return Ok(Some((path.to_string(), reason))),
+            Err(SegmentError::Damaged(reason)) => damaged.push((kind, path.to_string(), reason)),
             Err(error) => return Err(error),
         }
     }
-    Ok(None)
+    Ok(damaged)
 }
 
 pub(super) async fn bytes(objects: &dyn ObjectStore, path: &Path) -> Result<bytes::Bytes, SegmentError> {

@@ -27,6 +27,7 @@ mod reader;
 mod rebuild;
 mod requests_file;
 mod retain;
+mod salvage;
 mod samples_file;
 mod shared;
 mod spans_file;
@@ -40,12 +41,13 @@ mod writer;
 pub use durable::DurableFolder;
 
 pub(crate) use error::SegmentError;
-pub(crate) use examine::{ExaminedSegments, examine};
+pub(crate) use examine::{DamagedSegment, ExaminedSegments, examine, recheck};
 pub(crate) use late::{LateSpans, LocatedError, locate};
 pub(crate) use manifest::{Manifest, Segment, SegmentKind, newest_manifest};
 use plan::SegmentLimits;
 pub(crate) use reader::Selection;
 pub(crate) use rebuild::rebuild;
+pub(crate) use salvage::SalvagedSegment;
 pub(crate) use shared::{JOIN, SegmentsInner};
 pub(crate) use spans_file::SpanTable;
 
@@ -132,6 +134,16 @@ impl Segments {
     /// Sets a segment aside that cannot be read.
     pub(crate) async fn quarantine(&self, segment: &Segment, reason: &str) -> Result<(), StoreError> {
         Ok(self.shared.quarantine(segment, reason).await?)
+    }
+
+    /// Sets derived files of a segment aside and retains its spans.
+    pub(crate) async fn retain_spans(&self, segment: &Segment) -> Result<SalvagedSegment, StoreError> {
+        Ok(self.shared.retain_spans(segment).await?)
+    }
+
+    /// Returns intact spans of segments that were set aside.
+    pub(crate) async fn return_from_quarantine(&self) -> Result<Vec<SalvagedSegment>, StoreError> {
+        Ok(self.shared.return_from_quarantine().await?)
     }
 
     /// Writes the manifest again, under the next number.

@@ -75,6 +75,24 @@ pub(crate) async fn rebuild(
     Ok(RebuiltManifest { manifest, unreadable })
 }
 
+/// A segment of late spans from the bytes of a file of spans. `arrived_ns`: when they arrived, at the latest.
+///
+/// # Errors
+/// When they are not what was written.
+pub(super) async fn spans_segment(
+    number: u64,
+    slice_ns: i64,
+    arrived_ns: i64,
+    read: Bytes,
+) -> Result<Segment, SegmentError> {
+    let fields = SegmentFields { number, order: number, arrived_ns, newest_ns: arrived_ns };
+    let mut segment = fields.segment(SegmentKind::Late, slice_ns);
+    // The library panics on some damaged footers.
+    let added = AssertUnwindSafe(async { add_spans(&mut segment, read) }).catch_unwind().await;
+    added.unwrap_or_else(|_| Err(SegmentError::damaged("cannot be decoded")))?;
+    Ok(segment)
+}
+
 /// The files of every segment number, ascending.
 async fn list(objects: &dyn ObjectStore) -> Result<Vec<SegmentFiles>, SegmentError> {
     let mut by_number: BTreeMap<u64, SegmentFiles> = BTreeMap::new();

@@ -152,7 +152,10 @@ impl SegmentsInner {
         }
         after.next_segment = self.next_segment.load(Ordering::Relaxed);
         after.segments.sort_by_key(|segment| segment.number);
-        self.put_manifest(&mut after).await?;
+        tracing::debug!(number = after.number + 1, "manifest swap begins");
+        let written = self.put_manifest(&mut after).await;
+        tracing::debug!("manifest swap ended");
+        written?;
         let retained: HashSet<u64> = after.segments.iter().map(|segment| segment.number).collect();
         let removed = before.segments.iter().filter(|segment| !retained.contains(&segment.number)).cloned();
         lock(&self.replaced).extend(removed);

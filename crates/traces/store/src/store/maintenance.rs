@@ -26,19 +26,28 @@ pub(super) async fn run(path: Arc<WritePath>, segments: Segments, every: Duratio
     for round in 0_u32.. {
         ticks.tick().await;
         watch.check(&*path.clock);
-        report(&path, "compaction_failed", compact(&segments).await);
+        report(&path, "compaction_failed", compact(&path, &segments).await);
         if path.clock.monotonic() - begun > REPLAY_REPORT_AGE {
             path.forget_findings();
         }
         if round % RETAIN_EVERY == 0 {
-            report(&path, "retention_failed", segments.retain(watch.trusted()).await);
+            tracing::debug!("retention begins");
+            let retained = segments.retain(watch.trusted()).await;
+            tracing::debug!("retention ended");
+            report(&path, "retention_failed", retained);
         }
     }
 }
 
-async fn compact(segments: &Segments) -> Result<(), StoreError> {
-    while segments.compact_once().await? {}
-    Ok(())
+/// Compacts until nothing is left to do, and measures each compaction.
+pub(super) async fn compact(path: &WritePath, segments: &Segments) -> Result<(), StoreError> {
+    loop {
+        let start = path.clock.monotonic();
+        if !segments.compact_once().await? {
+            return Ok(());
+        }
+        path.compactions.add_since(start, &*path.clock);
+    }
 }
 
 fn report(path: &WritePath, name: &'static str, outcome: Result<(), StoreError>) {

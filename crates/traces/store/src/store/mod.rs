@@ -3,6 +3,7 @@
 mod flusher;
 mod log_thread;
 mod maintenance;
+mod timed_files;
 mod write_path;
 
 #[cfg(test)]
@@ -22,6 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
+use timed_files::{SharedDurations, TimedFiles};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use write_path::WritePath;
@@ -91,13 +93,16 @@ impl Store {
         clock: Arc<dyn Clock>,
     ) -> Result<Store, StoreError> {
         let (segments, position) = Segments::open(objects, &settings).await?;
+        let log_syncs = SharedDurations::default();
+        let (timer, durations) = (clock.clone(), log_syncs.clone());
+        let files = Arc::new(TimedFiles { files, clock: timer, durations });
         tracing::debug!(replay_from = position.replay_from, "replay begins");
         let recovered = tokio::task::spawn_blocking(move || recover(files, &position)).await;
         let recovered = recovered.map_err(|error| StoreError::new(error.to_string()))??;
         tracing::debug!(spans = recovered.intake.spans(), "replay ended");
         let mut intake = recovered.intake;
         intake.record_time(clock.monotonic());
-        let path = Arc::new(WritePath::new(intake, &settings, clock));
+        let path = Arc::new(WritePath::new(intake, &settings, clock, log_syncs));
         path.report_replay(&recovered.findings);
         let (commands, ordered) = std::sync::mpsc::channel();
         let writing = LogThread::new(ordered, recovered.log, path.clone());
@@ -188,6 +193,8 @@ impl Store {
             segments: figures.segments,
             segment_bytes: figures.bytes,
             log_bytes: path.log_bytes.load(Ordering::Relaxed),
+            log_syncs: path.log_syncs.current(),
+            compactions: path.compactions.current(),
             oldest: figures.oldest,
             newest: figures.newest,
         }
@@ -209,9 +216,9 @@ impl Store {
     /// # Errors
     /// When a segment or the manifest cannot be written.
     pub async fn compact(&self) -> Result<(), StoreError> {
-        let segments = &self.shared.segments;
-        while segments.compact_once().await? {}
-        segments.retain(self.shared.path.clock.wall()).await
+        let StoreInner { path, segments, .. } = &*self.shared;
+        maintenance::compact(path, segments).await?;
+        segments.retain(path.clock.wall()).await
     }
 
     /// Flushes open data and closes the store. From now on appends are rejected.

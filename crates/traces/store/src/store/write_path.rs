@@ -1,5 +1,6 @@
 //! State shared by the log thread, the flusher, and the store's handles.
 
+use super::timed_files::SharedDurations;
 use crate::budget::Budget;
 use crate::clock::Clock;
 use crate::intake::Intake;
@@ -24,13 +25,20 @@ pub(super) struct WritePath {
     pub(super) tight: Notify,
     pub(super) spans_appended: AtomicU64,
     pub(super) log_bytes: AtomicU64,
+    pub(super) log_syncs: SharedDurations,
+    pub(super) compactions: SharedDurations,
     pub(super) closing: AtomicBool,
     /// Whether the last write to the log failed.
     pub(super) log_fails: AtomicBool,
 }
 
 impl WritePath {
-    pub(super) fn new(intake: Intake, settings: &StoreSettings, clock: Arc<dyn Clock>) -> WritePath {
+    pub(super) fn new(
+        intake: Intake,
+        settings: &StoreSettings,
+        clock: Arc<dyn Clock>,
+        log_syncs: SharedDurations,
+    ) -> WritePath {
         let idle = Duration::from_nanos(settings.idle.ns());
         let budget = Budget::new(settings.memory_bytes, settings.shared.clone());
         budget.force(intake.bytes());
@@ -43,6 +51,8 @@ impl WritePath {
             tight: Notify::new(),
             spans_appended: AtomicU64::new(0),
             log_bytes: AtomicU64::new(0),
+            log_syncs,
+            compactions: SharedDurations::default(),
             closing: AtomicBool::new(false),
             log_fails: AtomicBool::new(false),
         }

@@ -8,6 +8,7 @@ mod faults;
 mod lifecycle;
 mod packaging;
 mod pages;
+mod rotation;
 mod security;
 mod server_alerts;
 mod store_commands;
@@ -36,6 +37,16 @@ struct Response {
     status: u16,
     head: String,
     body: String,
+}
+
+impl Response {
+    /// `None` if it is not a response of HTTP/1.1.
+    fn parse(bytes: &[u8]) -> Option<Response> {
+        let text = String::from_utf8_lossy(bytes);
+        let (head, body) = text.split_once("\r\n\r\n")?;
+        let status = head.split(' ').nth(1)?.parse().ok()?;
+        Some(Response { status, head: head.to_lowercase(), body: body.to_owned() })
+    }
 }
 
 /// Number of listeners: three receivers and the API.
@@ -149,10 +160,7 @@ fn request_text(method: &str, path: &str, headers: &[&str], body: &str) -> Strin
 fn read_response(stream: &mut TcpStream) -> Response {
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes).unwrap();
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("not a response: {text:?}"));
-    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    Response { status, head: head.to_lowercase(), body: body.to_owned() }
+    Response::parse(&bytes).unwrap_or_else(|| panic!("not a response: {:?}", String::from_utf8_lossy(&bytes)))
 }
 
 /// A trace of one span, as OTLP/JSON.

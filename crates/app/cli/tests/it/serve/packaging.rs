@@ -1,10 +1,13 @@
 //! Files in `packaging/` match the program.
 
-use super::Running;
+use super::{Running, TRACE};
 use crate::outcome::laggard;
+use laggard_testkit::{Missing, skip};
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 fn packaging(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../packaging").join(name)
@@ -19,7 +22,7 @@ fn metrics(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
     words
         .filter(|word| word.starts_with("laggard_") || word.starts_with("process_"))
-        .map(str::to_owned)
+        .map(|word| word.strip_suffix("_bucket").unwrap_or(word).to_owned())
         .collect()
 }
 
@@ -50,11 +53,8 @@ fn every_metric_of_dashboard_and_alerts_is_exposed() {
         .collect();
     let mut used = Vec::new();
     expressions(&serde_json::from_str(&text("grafana/laggard.json")).unwrap(), &mut used);
-    used.extend(
-        text("prometheus/alerts.yml")
-            .lines()
-            .filter_map(|line| Some(line.trim().strip_prefix("expr:")?.to_owned())),
-    );
+    let rules = text("prometheus/alerts.yml");
+    used.extend(rules.lines().filter(|line| !line.trim_start().starts_with('#')).map(str::to_owned));
     let used = metrics(&used.join("\n"));
     assert!(used.len() > 20, "{used:?}");
     for name in used {
@@ -127,4 +127,79 @@ fn container_and_unit_use_valid_arguments() {
         assert!(known.contains(&word), "{instruction}");
     }
     assert!(container.contains("\nUSER 65532:65532\n"), "not root");
+}
+
+/// The lines of a metric's sample, without its value.
+fn sample_value(text: &str, sample: &str) -> Option<f64> {
+    text.lines().find_map(|line| line.strip_prefix(sample)?.trim().parse().ok())
+}
+
+#[test]
+fn metrics_have_histograms_and_pass_promtool() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Running::start(folder.path(), &["--set", "store.upkeep=50ms"]);
+    for _ in 0..3 {
+        assert_eq!(server.send_trace(TRACE, &[]).status, 200);
+        assert_eq!(server.post("/api/v1/flush").status, 204);
+    }
+    assert_eq!(server.get("/verdict").status, 200);
+    let text = server.get("/metrics").body;
+    let count = |sample: &str| sample_value(&text, sample).unwrap_or_else(|| panic!("{sample} in\n{text}"));
+    let routes = "laggard_http_request_duration_seconds";
+    let traces = r#"listener="otlp_http",method="POST",route="/v1/traces""#;
+    assert_eq!(count(&format!("{routes}_count{{{traces}}}")), 3.0);
+    assert_eq!(count(&format!("{routes}_bucket{{{traces},le=\"+Inf\"}}")), 3.0);
+    assert!(count(&format!("{routes}_sum{{{traces}}}")) > 0.0);
+    assert_eq!(
+        count(&format!("{routes}_count{{listener=\"http\",method=\"POST\",route=\"/api/v1/flush\"}}")),
+        3.0
+    );
+    assert_eq!(count(&format!("{routes}_count{{listener=\"http\",method=\"GET\",route=\"other\"}}")), 1.0);
+    assert!(count("laggard_store_log_sync_duration_seconds_count{tenant=\"default\"}") >= 3.0);
+    assert!(text.contains("# TYPE laggard_store_compaction_duration_seconds histogram"));
+    assert!(text.contains("# TYPE laggard_alert_evaluation_duration_seconds histogram"));
+    let accept = "Accept: application/openmetrics-text; version=1.0.0";
+    let open = server.request("http", "GET", "/metrics", &[accept], "").body;
+    assert!(open.contains(&format!("# UNIT {routes} seconds")) && open.ends_with("# EOF\n"), "{open}");
+    check_with_promtool(&text);
+}
+
+/// `promtool check metrics` accepts the text, naming and help texts included.
+fn check_with_promtool(text: &str) {
+    let mut run = Command::new("promtool");
+    run.args(["check", "metrics"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let Ok(mut child) = run.spawn() else {
+        return skip(Missing::Packages("prometheus"), "there is no program `promtool` on the path");
+    };
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && message.trim().is_empty(), "{message}\n{text}");
+}
+
+#[test]
+fn its_own_spans_go_where_the_variables_of_opentelemetry_point() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("http://{}", socket.local_addr().unwrap());
+    let variables = [
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint.as_str()),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Bearer%20abc"),
+        ("OTEL_SERVICE_NAME", "laggard-east"),
+        ("OTEL_TRACES_SAMPLER", "always_on"),
+    ];
+    let server = Running::start_with(folder.path(), &[], &variables);
+    assert_eq!(server.get("/api/v1/status").status, 200);
+    let (mut stream, _) = socket.accept().unwrap();
+    let mut received = String::new();
+    while !received.contains("/api/v1/status") {
+        let mut bytes = [0; 4096];
+        let length = stream.read(&mut bytes).unwrap();
+        assert!(length > 0, "{received}");
+        received.push_str(&String::from_utf8_lossy(&bytes[..length]));
+    }
+    stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").unwrap();
+    let lower = received.to_lowercase();
+    assert!(lower.starts_with("post /v1/traces http/1.1"), "{received}");
+    assert!(lower.contains("authorization: bearer abc") && received.contains("laggard-east"), "{received}");
 }

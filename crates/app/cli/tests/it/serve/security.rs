@@ -102,6 +102,30 @@ fn logins_are_refused_after_many_failed_ones() {
 }
 
 #[test]
+fn wrong_credentials_are_refused_and_right_ones_of_the_same_address_accepted() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = with_tokens(folder.path(), "");
+    let wrong = |number: u32| match number % 2 {
+        0 => format!("Authorization: Bearer wrong-{number}-0123456789"),
+        _ => format!("Authorization: Basic d3Jvbmc6{number}"),
+    };
+    let statuses: Vec<u16> =
+        (0..12).map(|number| get(&server, "/api/v1/status", &[&wrong(number)]).status).collect();
+    assert_eq!(statuses, [[401; 10].as_slice(), &[429; 2]].concat());
+    let refused = get(&server, "/metrics", &[&wrong(12)]);
+    assert!(refused.head.contains("retry-after: "), "{}", refused.head);
+    assert_eq!(server.send_trace(TRACE, &[&wrong(13)]).status, 429, "on every address");
+    assert_eq!(get(&server, "/api/v1/status", &[]).status, 401, "who shows nothing guesses nothing");
+    for _ in 0..3 {
+        assert_eq!(get(&server, "/api/v1/status", &[READER]).status, 200);
+        assert_eq!(server.send_trace(TRACE, &[WRITER]).status, 200);
+    }
+    let log_in = r#"{"token":"reader-0123456789"}"#;
+    let json = "Content-Type: application/json";
+    assert_eq!(server.request("http", "POST", "/api/v1/session", &[json], log_in).status, 204);
+}
+
+#[test]
 fn tenants_are_isolated() {
     let folder = tempfile::tempdir().unwrap();
     let server = with_tokens(folder.path(), "tenants: { enabled: true, most: 2 }\n");

@@ -37,6 +37,11 @@ fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     found
 }
 
+fn file_of_spans(folder: &Path) -> PathBuf {
+    let all = files(folder, ".parquet");
+    all.into_iter().find(|file| text(file).contains("/spans/")).expect("there is a segment")
+}
+
 fn damage(file: &Path) {
     let mut bytes = fs::read(file).unwrap();
     let middle = bytes.len() / 2;
@@ -71,11 +76,11 @@ fn damaged_segments_are_found_and_set_aside() {
     for is_missing in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         with_two_traces(folder.path());
-        let file = &files(folder.path(), ".parquet")[0];
+        let file = file_of_spans(folder.path());
         if is_missing {
             fs::remove_file(file).unwrap()
         } else {
-            damage(file)
+            damage(&file)
         }
         let check = store(&["check", text(folder.path())]);
         assert_eq!(check.status, 1, "{}", check.stdout);
@@ -87,6 +92,106 @@ fn damaged_segments_are_found_and_set_aside() {
         assert!(check.stdout.contains("1 segment set aside earlier"), "{}", check.stdout);
         assert!(!finds_the_trace(folder.path()));
     }
+}
+
+#[test]
+fn spans_of_segments_with_damaged_derived_files_are_retained() {
+    for by_a_server in [false, true] {
+        for kind in ["requests", "calls", "structures"] {
+            let folder = tempfile::tempdir().unwrap();
+            with_two_traces(folder.path());
+            let all = files(folder.path(), ".parquet");
+            damage(all.iter().find(|file| text(file).contains(&format!("/{kind}/"))).unwrap());
+            let check = store(&["check", text(folder.path())]);
+            assert!(check.status == 1 && check.stdout.contains("its spans are intact"), "{}", check.stdout);
+            if by_a_server {
+                let server = Running::start(folder.path(), &[]);
+                // A question reads the requests, and sets the segment aside.
+                server.get("/api/v1/categories?since=2026-01-12T08:00:00Z&until=2026-01-12T10:00:00Z");
+                assert_eq!(server.get(TRACE_PATH).status, 404, "{kind}");
+                server.stop();
+            }
+            let repair = store(&["repair", text(folder.path())]);
+            let words = if by_a_server { "Read again: 1 span." } else { "Kept: 1 span;" };
+            assert!(
+                repair.status == 0 && repair.stdout.contains(words),
+                "{}{}",
+                repair.stdout,
+                repair.stderr
+            );
+            assert_eq!(store(&["check", text(folder.path())]).status, 0);
+            assert!(finds_the_trace(folder.path()), "{kind}");
+            let server = Running::start(folder.path(), &[]);
+            let path = "/api/v1/categories?since=2026-01-12T08:00:00Z&until=2026-01-12T10:00:00Z";
+            let listed = server.get(path).body;
+            assert!(listed.contains(r#""requests":2"#), "requests are assembled again: {listed}");
+        }
+    }
+}
+
+#[test]
+fn the_readable_part_of_a_damaged_log_is_retained_and_the_rest_counted() {
+    for is_repaired in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let traces: Vec<String> = (1..6).map(|number| format!("{number:032x}")).collect();
+        let server = Running::start(folder.path(), &["--set", "store.idle=60s"]);
+        traces.iter().for_each(|trace| assert_eq!(server.send_trace(trace, &[]).status, 200));
+        drop(server);
+        let log = folder.path().join("tenants/default/log");
+        let file = fs::read_dir(&log).unwrap().next().unwrap().unwrap().path();
+        damage(&file);
+        let check = store(&["check", text(folder.path())]);
+        assert!(check.status == 1 && check.stdout.contains("Lost: 1 batch\n"), "{}", check.stdout);
+        if is_repaired {
+            let repair = store(&["repair", text(folder.path())]);
+            assert!(repair.stdout.contains("Kept: 4 batches."), "{}{}", repair.stdout, repair.stderr);
+            assert!(repair.stdout.contains("counted: 1 batch, "), "{}", repair.stdout);
+            assert_eq!(store(&["check", text(folder.path())]).status, 0);
+            assert_eq!(store(&["repair", text(folder.path())]).stdout, "default: Nothing was damaged.\n");
+        }
+        let server = Running::start(folder.path(), &[]);
+        assert_eq!(server.post("/api/v1/flush").status, 204);
+        let found =
+            traces.iter().filter(|trace| server.get(&format!("/api/v1/traces/{trace}")).status == 200);
+        assert_eq!(found.count(), 4, "all but the damaged one");
+        let all = r#"{"since":"2026-01-12T08:00:00Z","until":"2026-01-12T10:00:00Z"}"#;
+        let json = "Content-Type: application/json";
+        let report = server.request("http", "POST", "/api/v1/diagnose?wait=true", &[json], all).body;
+        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        let losses = &report["input"]["losses"];
+        assert_eq!(losses["corrupt_log"]["count"], 1, "{is_repaired}: {losses}");
+    }
+}
+
+#[test]
+fn a_store_can_be_checked_while_its_server_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = ["--set", "store.upkeep=20ms", "--set", "store.slice=2s", "--set", "store.idle=100ms"];
+    let server = Running::start(folder.path(), &settings);
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 1_u128.. {
+                if stop.load(std::sync::atomic::Ordering::Relaxed) {
+                    return;
+                }
+                assert_eq!(server.send_trace(&format!("{number:032x}"), &[]).status, 200);
+                assert_eq!(server.post("/api/v1/flush").status, 204);
+            }
+        });
+        let checks: Vec<Outcome> = (0..10).map(|_| store(&["check", text(folder.path())])).collect();
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        for check in &checks {
+            assert_eq!(check.status, 0, "{}{}", check.stdout, check.stderr);
+        }
+        let noted = |check: &Outcome| check.stdout.contains("A server has it open: what it has stored since");
+        assert!(checks.iter().all(noted), "what is not checked is stated");
+    });
+    server.stop();
+    damage(&file_of_spans(folder.path()));
+    let check = store(&["check", text(folder.path())]);
+    assert!(check.status == 1 && check.stdout.contains("Lost: "), "{}", check.stdout);
+    assert!(!check.stdout.contains("A server"), "{}", check.stdout);
 }
 
 #[test]

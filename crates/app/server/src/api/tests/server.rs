@@ -42,7 +42,8 @@ async fn metrics_are_openmetrics() {
             assert!(families.insert(rest.split(' ').next().unwrap().to_owned()), "once each: {line}");
         } else if !line.starts_with('#') {
             let name = line.split(['{', ' ']).next().unwrap();
-            let family = name.trim_end_matches("_total").trim_end_matches("_info");
+            let ends = ["_total", "_info", "_bucket", "_sum", "_count"];
+            let family = ends.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
             assert!(families.contains(family), "{line}");
             assert!(line.rsplit(' ').next().unwrap().parse::<f64>().is_ok(), "{line}");
         }

@@ -1,15 +1,16 @@
 //! Transport: plain, or TLS with certificates that are read again when their files change.
 
+use crate::operations::FileStamp;
 use crate::settings::TlsSettings;
 use rustls::RootCertStore;
+use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{ServerConfig, WebPkiClientVerifier};
 use rustls_pki_types::pem::PemObject;
-use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, RwLock};
-use std::time::{Duration, SystemTime};
+use std::sync::Arc;
+use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
-use tokio_util::sync::CancellationToken;
 
 /// Plain or TLS connections. Clones share the current certificates.
 #[derive(Clone)]
@@ -19,11 +20,22 @@ pub(crate) struct Transport {
 
 struct Tls {
     settings: TlsSettings,
-    current: RwLock<Arc<ServerConfig>>,
+    current: watch::Sender<Arc<Certificates>>,
 }
 
-/// How often the files are checked.
-const CHECK_INTERVAL: Duration = Duration::from_secs(10);
+/// What was read of the files.
+struct Certificates {
+    config: Arc<ServerConfig>,
+    /// Verifies clients, if they need certificates.
+    clients: Option<Arc<dyn ClientCertVerifier>>,
+}
+
+/// The certificates that a new connection is accepted with.
+pub(super) struct Acceptance {
+    pub(super) acceptor: TlsAcceptor,
+    current: watch::Receiver<Arc<Certificates>>,
+}
+
 /// Larger files are not certificates.
 const FILE_BYTES_MAX: u64 = 4 << 20;
 
@@ -36,7 +48,7 @@ impl Transport {
         if settings.certificate.is_none() {
             return Ok(Transport { tls: None });
         }
-        let current = RwLock::new(Arc::new(read(settings)?));
+        let current = watch::Sender::new(Arc::new(read(settings)?));
         Ok(Transport { tls: Some(Arc::new(Tls { settings: settings.clone(), current })) })
     }
 
@@ -44,67 +56,58 @@ impl Transport {
         self.tls.is_some()
     }
 
-    /// The acceptor for new connections; `None` for plain ones.
-    pub(crate) fn acceptor(&self) -> Option<TlsAcceptor> {
-        let current = self.tls.as_ref()?.current.read().expect("no thread panics while it holds the lock");
-        Some(TlsAcceptor::from(current.clone()))
+    /// The certificates for a new connection; `None` for plain ones.
+    pub(super) fn acceptance(&self) -> Option<Acceptance> {
+        let mut current = self.tls.as_ref()?.current.subscribe();
+        let acceptor = TlsAcceptor::from(current.borrow_and_update().config.clone());
+        Some(Acceptance { acceptor, current })
     }
 
-    /// Reloads the files when they change, until the server stops. If that fails, it is logged and the old ones stay.
-    pub(crate) async fn follow(self, stopping: CancellationToken) {
-        let Some(tls) = self.tls else { return };
-        let mut seen = stamps(&tls.settings);
-        loop {
-            tokio::select! {
-                () = stopping.cancelled() => return,
-                () = tokio::time::sleep(CHECK_INTERVAL) => {}
-            }
-            let now = stamps(&tls.settings);
-            if now == seen {
-                continue;
-            }
-            seen = now;
-            tls.reload();
-        }
+    /// The files as they are now; none for plain connections.
+    pub(crate) fn stamps(&self) -> Vec<FileStamp> {
+        let files = self.tls.iter().flat_map(|tls| files(&tls.settings));
+        files.map(|file| FileStamp::read(file)).collect()
     }
-}
 
-impl Tls {
-    fn reload(&self) {
-        match read(&self.settings) {
-            Ok(config) => {
-                *self.current.write().expect("no thread panics while it holds the lock") = Arc::new(config);
+    /// Reads the files again, for new connections. Those of clients whose certificates are not accepted any more end after
+    /// their requests. Returns whether the files could be used; if not, it is logged and the old ones stay.
+    pub(crate) fn reload(&self) -> bool {
+        let Some(tls) = &self.tls else { return true };
+        match read(&tls.settings) {
+            Ok(certificates) => {
+                tls.current.send_replace(Arc::new(certificates));
                 tracing::info!("certificates were read again");
+                true
             }
             Err(problem) => {
-                tracing::error!(%problem, "certificates changed and cannot be used; the old ones stay")
+                tracing::error!(%problem, "certificates changed and cannot be used; the old ones stay");
+                false
             }
         }
     }
 }
 
-/// A file with another stamp has changed.
-#[derive(PartialEq, Eq)]
-struct Stamp {
-    modified: Option<SystemTime>,
-    length: Option<u64>,
-}
-
-fn stamps(settings: &TlsSettings) -> Vec<Stamp> {
-    files(settings)
-        .map(|file| {
-            let metadata = std::fs::metadata(file).ok();
-            let modified = metadata.as_ref().and_then(|metadata| metadata.modified().ok());
-            Stamp { modified, length: metadata.map(|metadata| metadata.len()) }
-        })
-        .collect()
+impl Acceptance {
+    /// Returns once the client's certificates are not accepted any more. `chain` is what it has shown.
+    pub(super) async fn distrusted(mut self, chain: Vec<CertificateDer<'static>>) {
+        while self.current.changed().await.is_ok() {
+            let clients = self.current.borrow_and_update().clients.clone();
+            let Some(clients) = clients else { continue };
+            let Some((own, further)) = chain.split_first() else { return };
+            if clients.verify_client_cert(own, further, UnixTime::now()).is_err() {
+                return;
+            }
+        }
+        // The server stops.
+        std::future::pending().await
+    }
 }
 
 fn files(settings: &TlsSettings) -> impl Iterator<Item = &PathBuf> {
     [&settings.certificate, &settings.key, &settings.client_roots].into_iter().flatten()
 }
 
-fn read(settings: &TlsSettings) -> Result<ServerConfig, String> {
+fn read(settings: &TlsSettings) -> Result<Certificates, String> {
     let (Some(certificate), Some(key)) = (&settings.certificate, &settings.key) else {
         return Err("tls.certificate and tls.key must both be set".to_owned());
     };
@@ -115,19 +118,22 @@ fn read(settings: &TlsSettings) -> Result<ServerConfig, String> {
     let builder = ServerConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?;
-    let builder = match &settings.client_roots {
-        None => builder.with_no_client_auth(),
+    let clients: Option<Arc<dyn ClientCertVerifier>> = match &settings.client_roots {
+        None => None,
         Some(file) => {
             let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots(file)?), provider);
-            let verifier = verifier.build();
-            builder.with_client_cert_verifier(verifier.map_err(|error| format!("tls.client_roots: {error}"))?)
+            Some(verifier.build().map_err(|error| format!("tls.client_roots: {error}"))?)
         }
+    };
+    let builder = match &clients {
+        None => builder.with_no_client_auth(),
+        Some(verifier) => builder.with_client_cert_verifier(verifier.clone()),
     };
     let mut config = builder
         .with_single_cert(chain, private)
         .map_err(|error| format!("tls.certificate and tls.key do not fit: {error}"))?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(config)
+    Ok(Certificates { config: Arc::new(config), clients })
 }
 
 fn roots(file: &Path) -> Result<RootCertStore, String> {

@@ -1,4 +1,5 @@
 use super::*;
+use futures::FutureExt;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::ClientConfig;
 use rustls_pki_types::ServerName;
@@ -82,7 +83,7 @@ impl Files {
 async fn agree(transport: &Transport, client: &TlsConnector) -> bool {
     let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = socket.local_addr().unwrap();
-    let acceptor = transport.acceptor().unwrap();
+    let acceptor = transport.acceptance().unwrap().acceptor;
     let server = async {
         let (stream, _) = socket.accept().await.unwrap();
         let mut stream = acceptor.accept(stream).await.ok()?;
@@ -109,11 +110,10 @@ async fn certificates_are_reloaded() {
     assert!(!agree(&transport, &other.client(None)).await);
 
     files.write(&other.sign("laggard.test"));
-    let tls = transport.tls.as_ref().unwrap();
-    tls.reload();
+    assert!(transport.reload());
     assert!(agree(&transport, &other.client(None)).await);
     files.write(&Pair { certificate: "nonsense".to_owned(), key: "nonsense".to_owned() });
-    tls.reload();
+    assert!(!transport.reload());
     assert!(agree(&transport, &other.client(None)).await, "what cannot be used changes nothing");
 }
 
@@ -142,12 +142,28 @@ fn mismatched_files_are_named() {
     assert!(refused(&files).contains("tls.crt"), "{}", refused(&files));
 }
 
-#[test]
-fn a_changed_file_has_another_stamp() {
-    let root = Root::new();
+#[tokio::test]
+async fn clients_are_distrusted_with_their_root() {
+    let (root, clients, others) = (Root::new(), Root::new(), Root::new());
     let files = Files::new(&root.sign("laggard.test"));
-    let before = stamps(&files.settings());
-    assert!(before == stamps(&files.settings()));
-    files.write(&root.sign("a-longer-name.laggard.test"));
-    assert!(before != stamps(&files.settings()));
+    let roots = files.folder.path().join("roots.pem");
+    std::fs::write(&roots, clients.pem()).unwrap();
+    let settings = TlsSettings { client_roots: Some(roots.clone()), ..files.settings() };
+    let transport = Transport::load(&settings).unwrap();
+    let collector = clients.sign("collector");
+    let chain =
+        CertificateDer::pem_slice_iter(collector.certificate.as_bytes()).map(Result::unwrap).collect();
+    let mut distrusted = Box::pin(transport.acceptance().unwrap().distrusted(chain));
+    std::fs::write(&roots, clients.pem() + &others.pem()).unwrap();
+    assert!(transport.reload());
+    assert!(distrusted.as_mut().now_or_never().is_none(), "its root is still there");
+    std::fs::write(&roots, "nonsense").unwrap();
+    assert!(!transport.reload());
+    assert!(distrusted.as_mut().now_or_never().is_none());
+    std::fs::write(&roots, others.pem()).unwrap();
+    let before = transport.stamps();
+    assert!(transport.reload() && before == transport.stamps());
+    assert!(distrusted.as_mut().now_or_never().is_some());
+    assert!(!agree(&transport, &root.client(Some(&collector))).await);
+    assert!(agree(&transport, &root.client(Some(&others.sign("collector")))).await);
 }

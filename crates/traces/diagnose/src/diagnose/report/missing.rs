@@ -44,7 +44,8 @@ pub(crate) fn unexplained(context: &Context<'_>) -> Option<String> {
 }
 
 /// Losses that cut off a part of the input.
-const DAMAGES: [Loss; 3] = [Loss::TruncatedInput, Loss::CorruptCompression, Loss::CorruptSegment];
+const DAMAGES: [Loss; 4] =
+    [Loss::TruncatedInput, Loss::CorruptCompression, Loss::CorruptSegment, Loss::CorruptLog];
 /// With more than this share of incomplete requests, those that are left say too little about the others.
 const PARTIAL_SHARE_MAX: f64 = 0.5;
 

@@ -5,7 +5,7 @@ use super::kill_run::Run;
 use std::path::Path;
 
 /// Number of kills in the test, at least one of every kind.
-const KILLS: u64 = 9;
+const KILLS: u64 = 14;
 /// Number of incidents that are opened, worsened, and ended under kills.
 const INCIDENTS: u64 = 2;
 
@@ -18,6 +18,7 @@ fn kills_of_the_server_lose_no_acknowledged_span() {
     }
     let found = run.check();
     assert!(found.spans > 0, "{found}; {:?}", run.killed_in);
+    assert!(run.second_servers > 1, "two servers were started");
     // Checks again after a restart with compaction.
     let again = run.check();
     assert!(again.spans >= found.spans, "{again} after {found}");

@@ -27,6 +27,9 @@ const WORSE_AFTER_NS: i64 = 601 * SECOND;
 /// One step in this number has a kill at a random time, at most this long after its requests were sent.
 const RANDOM_KILLS: u64 = 3;
 const STEP_US: u64 = 400_000;
+/// Every second one of them comes while alerts are written, which takes about so many microseconds, if they are written within this time.
+const SAVE_US: u64 = 2_000;
+const SAVE_PATIENCE: Duration = Duration::from_secs(1);
 /// Timeout of each phase; results do not depend on speed.
 const PATIENCE: Duration = Duration::from_secs(180);
 
@@ -43,8 +46,8 @@ pub(crate) struct IncidentOutcome {
     pub(crate) needless: u64,
     /// Messages under a further key.
     pub(crate) duplicates: u64,
-    /// Kills before an answer of the receiver, after one, and at random times.
-    pub(crate) kills: [u64; 3],
+    /// Kills before an answer of the receiver, after one, at random times, and while alerts are written.
+    pub(crate) kills: [u64; 4],
 }
 
 impl IncidentOutcome {
@@ -61,12 +64,12 @@ impl IncidentOutcome {
 
 impl fmt::Display for IncidentOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [before, after, random] = self.kills;
+        let [before, after, random, saving] = self.kills;
         write!(
             f,
-            "{} kills ({before} before an answer, {after} after one, {random} at random): {} messages due, {} lost, \
+            "{} kills ({before} before an answer, {after} after one, {random} at random, {saving} while alerts are written): {} messages due, {} lost, \
              {} sent again with their key ({} of them although acknowledged), {} under another key",
-            before + after + random,
+            before + after + random + saving,
             self.due,
             self.lost,
             self.repeated,
@@ -88,6 +91,8 @@ struct Drill<'a> {
     /// Number of arrivals of messages whose acknowledgment was durable when the server was down, by key.
     acknowledged: BTreeMap<String, u64>,
     random_kills: u64,
+    /// Kills while alerts are written.
+    save_kills: u64,
 }
 
 /// Opens an incident, makes it worse, and ends it, under kills.
@@ -102,6 +107,7 @@ pub(crate) fn kill_through_an_incident(binary: &Path, folder: &Path, seed: u64) 
         second: now - AGE_S,
         acknowledged: BTreeMap::new(),
         random_kills: 0,
+        save_kills: 0,
     };
     drill.pass(QUIET_S, USUAL_MS, false);
     drill.until_acknowledged(1, SLOW_MS);
@@ -136,8 +142,7 @@ impl Drill<'_> {
         assert_eq!(sent.status, 200, "{}", sent.body);
         post(server.http, "/api/v1/flush", "")?;
         if with_kills && self.random.below(RANDOM_KILLS) == 0 {
-            std::thread::sleep(Duration::from_micros(self.random.below(STEP_US)));
-            self.random_kills += 1;
+            self.reach_kill();
             return None;
         }
         let started = Instant::now();
@@ -151,6 +156,21 @@ impl Drill<'_> {
             std::thread::sleep(Duration::from_millis(10));
         }
         None
+    }
+
+    /// Waits until the server is to be killed: at a random time, or while alerts are written.
+    fn reach_kill(&mut self) {
+        let is_aimed = self.random.below(2) == 0;
+        let is_saving = match &mut self.server {
+            Some((process, _)) if is_aimed => process.begins("alert save", SAVE_PATIENCE),
+            _ => false,
+        };
+        let (most, count) = match is_saving {
+            true => (SAVE_US, &mut self.save_kills),
+            false => (STEP_US, &mut self.random_kills),
+        };
+        *count += 1;
+        std::thread::sleep(Duration::from_micros(self.random.below(most)));
     }
 
     /// Goes on until so many messages are acknowledged, and the last of them durably.
@@ -171,6 +191,7 @@ impl Drill<'_> {
         let webhook = format!("alerts.webhook=http://{}/hook", self.receiver.address);
         let settings = [
             "logs.form=json",
+            "logs.level=info,laggard_server=debug",
             "alerts.every=100ms",
             "alerts.window=1m",
             "alerts.baseline=8m",
@@ -244,7 +265,7 @@ impl Drill<'_> {
             repeated: inbox.messages.values().map(|(_, count)| count - 1).sum(),
             needless: self.acknowledged.iter().map(again).sum(),
             duplicates: contents.len() as u64,
-            kills: [inbox.kills[0], inbox.kills[1], self.random_kills],
+            kills: [inbox.kills[0], inbox.kills[1], self.random_kills, self.save_kills],
         }
     }
 }

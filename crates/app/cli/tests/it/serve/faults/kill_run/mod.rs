@@ -36,13 +36,18 @@ struct Aim {
 }
 
 /// Operations that every second kill aims at; the others come at random times.
-const AIMS: [Aim; 5] = [
+const AIMS: [Aim; 7] = [
     Aim { operation: "flush", within_us: 20_000 },
     Aim { operation: "compaction", within_us: 20_000 },
+    Aim { operation: "log sync", within_us: 1_000 },
+    Aim { operation: "manifest swap", within_us: 2_000 },
     Aim { operation: "retention", within_us: 2_000 },
     Aim { operation: "replay", within_us: 2_000 },
     Aim { operation: "stop", within_us: 60_000 },
 ];
+
+/// In so many kills a second server is started twice: at the same time as the first, and while that runs.
+const SECOND_EVERY: u64 = 8;
 
 /// Traces that every check looks up individually.
 const LOOKED_UP: u64 = 20;
@@ -58,6 +63,8 @@ pub(crate) struct Run {
     kills: u64,
     /// Number of kills during each operation.
     pub(crate) killed_in: BTreeMap<String, u64>,
+    /// Servers that were started on the folder of another one, and refused.
+    pub(crate) second_servers: u64,
 }
 
 /// Result of a check that found every acknowledged span exactly once.
@@ -101,12 +108,17 @@ impl Run {
             senders,
             kills: 0,
             killed_in: BTreeMap::new(),
+            second_servers: 0,
         }
     }
 
-    /// Starts a server, lets it run for a while, and kills it.
+    /// Starts a server, or by mistake two, lets it run for a while, and kills it.
     pub(crate) fn kill_once(&mut self) {
-        let mut process = Process::start(&self.binary, &self.data);
+        let mut process = match self.kills % SECOND_EVERY {
+            4 => Process::start_two(&self.binary, &self.data),
+            _ => Process::start(&self.binary, &self.data),
+        };
+        self.second_servers += u64::from(self.kills % SECOND_EVERY == 4);
         let aim = (self.kills % 2 == 1).then(|| &AIMS[self.kills as usize / 2 % AIMS.len()]);
         match aim {
             Some(aim) if aim.operation == "replay" => {}
@@ -116,6 +128,14 @@ impl Run {
                 self.send_to(process.addresses());
                 self.wait_us(600_000);
             }
+        }
+        if self.kills % SECOND_EVERY == 2 {
+            // The lock is on the folder: removing its file does not help.
+            if self.kills % (2 * SECOND_EVERY) == 2 {
+                std::fs::remove_file(self.data.join("lock")).expect("the server has made it");
+            }
+            Process::start(&self.binary, &self.data).expect_refused();
+            self.second_servers += 1;
         }
         if let Some(aim) = aim {
             if aim.operation == "stop" {

@@ -21,6 +21,9 @@ const SETTINGS: [&str; 6] = [
     "logs.level=info,laggard_store=debug",
 ];
 
+/// Exit status of a server whose folder is in use.
+const REFUSED: i32 = 3;
+
 /// Maximum time to wait for a log line.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -122,6 +125,43 @@ impl Process {
             activity: Activity::default(),
             is_stopping: false,
         }
+    }
+
+    /// Starts two servers on one folder at the same time. One of them has to refuse; the other one is returned.
+    pub(crate) fn start_two(binary: &Path, data: &Path) -> Process {
+        let [first, second] = [(); 2].map(|()| Process::start(binary, data));
+        let until = Instant::now() + PATIENCE;
+        while Instant::now() < until {
+            match (first.exit_code(), second.exit_code()) {
+                (None, None) => std::thread::sleep(Duration::from_millis(2)),
+                (Some(code), None) => return second.after_refusal(code),
+                (None, Some(code)) => return first.after_refusal(code),
+                both => panic!("both servers ended: {both:?}"),
+            }
+        }
+        panic!("two servers run on one folder");
+    }
+
+    /// This server, after another one has ended.
+    fn after_refusal(self, other: i32) -> Process {
+        assert_eq!(other, REFUSED, "the other server is refused");
+        self
+    }
+
+    /// Waits until the server ends because another one has its folder.
+    pub(crate) fn expect_refused(self) {
+        let until = Instant::now() + PATIENCE;
+        while self.exit_code().is_none() {
+            assert!(Instant::now() < until, "two servers run on one folder");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        assert_eq!(self.exit_code(), Some(REFUSED), "it is refused");
+    }
+
+    /// The exit status, if the process has ended by itself; that of a signal is -1.
+    fn exit_code(&self) -> Option<i32> {
+        let ended = self.child().0.try_wait().expect("the child exists");
+        ended.map(|status| status.code().unwrap_or(-1))
     }
 
     fn child(&self) -> MutexGuard<'_, OwnedChild> {

@@ -1,4 +1,4 @@
-//! Slows down who guesses tokens: an address with many failed logins has to wait.
+//! Slows down who guesses tokens: an address with many failed attempts has to wait.
 
 use crate::listen::network;
 use std::collections::HashMap;
@@ -6,15 +6,15 @@ use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// Failed logins of one address (IPv6: one /64) within [`PERIOD`]; further ones are refused until it is over.
+/// Failed attempts of one address (IPv6: one /64) within [`PERIOD`]; further ones are refused until it is over.
 const FAILURES_MAX: u32 = 10;
 const PERIOD: Duration = Duration::from_secs(60);
-/// Addresses with failed logins that are remembered; with more, those that failed first are forgotten.
+/// Addresses with failed attempts that are remembered; with more, those that failed first are forgotten.
 const ADDRESSES_MAX: usize = 10_000;
 
-/// Failed logins by address.
+/// Failed attempts by address.
 #[derive(Debug, Default)]
-pub(super) struct LoginLimit {
+pub(super) struct FailureLimit {
     failures: Mutex<HashMap<IpAddr, Failures>>,
 }
 
@@ -24,16 +24,16 @@ struct Failures {
     count: u32,
 }
 
-impl LoginLimit {
-    /// How long an address has to wait before it may log in; `None` if it may now.
+impl FailureLimit {
+    /// How long an address has to wait before its next attempt; `None` if it may now.
     pub(super) fn wait(&self, address: IpAddr, now: Instant) -> Option<Duration> {
         let failures = *self.failures().get(&network(address))?;
         let left = PERIOD.checked_sub(now.saturating_duration_since(failures.since))?;
         (failures.count >= FAILURES_MAX && !left.is_zero()).then_some(left)
     }
 
-    /// Counts a failed login.
-    pub(super) fn failed(&self, address: IpAddr, now: Instant) {
+    /// Counts a failed attempt. Returns whether it is the one from which on the address has to wait.
+    pub(super) fn failed(&self, address: IpAddr, now: Instant) -> bool {
         let mut all = self.failures();
         if all.len() >= ADDRESSES_MAX {
             all.retain(|_, failures| now.saturating_duration_since(failures.since) < PERIOD);
@@ -47,7 +47,8 @@ impl LoginLimit {
         if now.saturating_duration_since(failures.since) >= PERIOD {
             *failures = Failures { since: now, count: 0 };
         }
-        failures.count += 1;
+        failures.count = failures.count.saturating_add(1);
+        failures.count == FAILURES_MAX
     }
 
     fn failures(&self) -> MutexGuard<'_, HashMap<IpAddr, Failures>> {
@@ -60,13 +61,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_waits_after_many_failed_logins_and_others_do_not() {
-        let (limit, start) = (LoginLimit::default(), Instant::now());
+    fn an_address_waits_after_many_failed_attempts_and_others_do_not() {
+        let (limit, start) = (FailureLimit::default(), Instant::now());
         let (one, other): (IpAddr, IpAddr) = ("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap());
+        let mut reached = Vec::new();
         for _ in 0..FAILURES_MAX {
             assert_eq!(limit.wait(one, start), None);
-            limit.failed(one, start);
+            reached.push(limit.failed(one, start));
         }
+        assert_eq!(reached, [[false; FAILURES_MAX as usize - 1].as_slice(), &[true]].concat());
         assert_eq!(limit.wait(one, start + PERIOD / 4), Some(PERIOD / 4 * 3));
         assert_eq!(limit.wait(other, start), None);
         assert_eq!(limit.wait(one, start + PERIOD), None);
@@ -76,7 +79,7 @@ mod tests {
 
     #[test]
     fn the_number_of_addresses_is_limited() {
-        let (limit, start) = (LoginLimit::default(), Instant::now());
+        let (limit, start) = (FailureLimit::default(), Instant::now());
         for number in 0..=ADDRESSES_MAX as u32 {
             limit.failed(IpAddr::from(number.to_be_bytes()), start + Duration::from_nanos(u64::from(number)));
         }

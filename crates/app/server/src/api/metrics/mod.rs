@@ -1,7 +1,9 @@
 //! `/metrics`: metrics of the server itself, as OpenMetrics or Prometheus's text.
 
+mod exposition;
+
 use super::parameters::now;
-use super::status::{is_ready, receivers};
+use super::status::{is_ready, receivers, server_problems};
 use crate::alerts::AlertState;
 use crate::api::state::AppState;
 use crate::listen::ListenerFigures;
@@ -12,11 +14,11 @@ use crate::tenants::Tenant;
 use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use exposition::{Exposition, ExpositionFormat, Kind};
 use http::HeaderMap;
-use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
-use laggard_model::Timestamp;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
+use laggard_model::{DurationHistogram, Timestamp};
 use laggard_store::StoreState;
-use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -44,7 +46,7 @@ pub(crate) async fn metrics(
 }
 
 fn text(state: &AppState, visible: &VisibleTenants, format: ExpositionFormat) -> String {
-    let mut out = Exposition { text: String::new(), format };
+    let mut out = Exposition::new(format);
     out.family("laggard_build", Kind::Info, "Version of the program");
     out.sample("laggard_build_info", &[("version", env!("CARGO_PKG_VERSION"))], 1.0);
     out.family("laggard_start_time_seconds", Kind::Gauge, "Start of the program since the Unix epoch");
@@ -52,6 +54,7 @@ fn text(state: &AppState, visible: &VisibleTenants, format: ExpositionFormat) ->
     if visible.are_all() {
         received(&mut out, state);
         connections(&mut out, state);
+        requests(&mut out, state);
         process(&mut out, state);
         jobs(&mut out, state);
     }
@@ -72,6 +75,7 @@ type Figure<F> = (&'static str, &'static str, F);
 type OfReceiver = fn(&super::status::ReceiverRow) -> u64;
 type OfListener = fn(&ListenerFigures) -> &AtomicU64;
 type CounterOfStore = fn(&StoreState) -> u64;
+type DurationsOfStore = fn(&StoreState) -> &DurationHistogram;
 type OfStore<'a> = dyn Fn(&StoreState) -> Option<f64> + 'a;
 
 fn received(out: &mut Exposition, state: &AppState) {
@@ -128,6 +132,15 @@ fn connections(out: &mut Exposition, state: &AppState) {
     }
 }
 
+fn requests(out: &mut Exposition, state: &AppState) {
+    let name = "laggard_http_request_duration_seconds";
+    out.family(name, Kind::Histogram, "Time from an admitted request to its response, by route");
+    for (kind, durations) in state.request_durations.current() {
+        let labels = [("listener", kind.listener), ("method", kind.method), ("route", &*kind.route)];
+        out.durations(name, &labels, &durations);
+    }
+}
+
 /// Named as every Prometheus client names them.
 fn process(out: &mut Exposition, state: &AppState) {
     let figures = ProcessFigures::read();
@@ -141,6 +154,12 @@ fn process(out: &mut Exposition, state: &AppState) {
         out.family(name, Kind::Gauge, help);
         out.sample(name, &[], value);
     }
+    out.family(
+        "laggard_server_problems",
+        Kind::Gauge,
+        "Problems of the whole server that need attention, besides those of stores",
+    );
+    out.sample("laggard_server_problems", &[], server_problems(state).len() as f64);
     out.family("laggard_memory_limit_bytes", Kind::Gauge, "Most memory that the process may have");
     out.sample("laggard_memory_limit_bytes", &[], state.memory.limit() as f64);
     out.family(
@@ -187,9 +206,10 @@ fn alerts(out: &mut Exposition, state: &AppState, visible: &VisibleTenants) {
             out.sample("laggard_alert_evaluations_total", &labels, *count as f64);
         }
     }
-    out.family("laggard_alert_evaluation_seconds", Kind::Counter, "Time spent on evaluations");
+    let name = "laggard_alert_evaluation_duration_seconds";
+    out.family(name, Kind::Histogram, "Time of one evaluation for alerts, those of servers among them");
     for (tenant, detection, _) in &all {
-        out.sample("laggard_alert_evaluation_seconds_total", &[("tenant", tenant)], detection.seconds);
+        out.durations(name, &[("tenant", tenant)], &detection.durations);
     }
     out.family("laggard_alert_unsaved", Kind::Gauge, "Consecutive failures to save alerts");
     for (tenant, _, failures) in &all {
@@ -268,6 +288,7 @@ fn stores(out: &mut Exposition, tenants: &[Arc<Tenant>]) {
             out.sample(&format!("{name}_total"), &[("tenant", tenant)], count(state) as f64);
         }
     }
+    store_durations(out, &states);
     let time = |time: Option<Timestamp>| time.map(seconds);
     let gauges: [Figure<&OfStore<'_>>; 11] = [
         ("laggard_store_ready", "Whether data are accepted and queries answered", &|state| {
@@ -302,143 +323,28 @@ fn stores(out: &mut Exposition, tenants: &[Arc<Tenant>]) {
     }
 }
 
+/// Durations of work on the disk.
+fn store_durations(out: &mut Exposition, states: &[(&str, StoreState)]) {
+    let all: [Figure<DurationsOfStore>; 2] = [
+        (
+            "laggard_store_log_sync_duration_seconds",
+            "Time of one fsync of the write-ahead log, after which batches are acknowledged",
+            |state| &state.log_syncs,
+        ),
+        (
+            "laggard_store_compaction_duration_seconds",
+            "Time of one compaction, which merges segments into one",
+            |state| &state.compactions,
+        ),
+    ];
+    for (name, help, durations) in all {
+        out.family(name, Kind::Histogram, help);
+        for (tenant, state) in states {
+            out.durations(name, &[("tenant", tenant)], durations(state));
+        }
+    }
+}
+
 fn seconds(time: Timestamp) -> f64 {
     time.unix_ns() as f64 / 1e9
-}
-
-/// Types of metrics.
-#[derive(Clone, Copy)]
-enum Kind {
-    Counter,
-    Gauge,
-    Info,
-}
-
-/// How metrics are written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum ExpositionFormat {
-    /// OpenMetrics 1.0.0.
-    OpenMetrics,
-    /// Prometheus's text, version 0.0.4, for everything older.
-    Text,
-}
-
-impl ExpositionFormat {
-    /// The one that a client accepts. Prometheus lists both and prefers OpenMetrics.
-    fn from_accepted(headers: &HeaderMap) -> ExpositionFormat {
-        let accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-        match accepted
-            .flat_map(|value| value.split(','))
-            .any(|kind| kind.contains("application/openmetrics-text"))
-        {
-            true => ExpositionFormat::OpenMetrics,
-            false => ExpositionFormat::Text,
-        }
-    }
-
-    const fn content_type(self) -> &'static str {
-        match self {
-            ExpositionFormat::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
-            ExpositionFormat::Text => "text/plain; version=0.0.4; charset=utf-8",
-        }
-    }
-}
-
-/// The text of all metrics.
-struct Exposition {
-    text: String,
-    format: ExpositionFormat,
-}
-
-impl Exposition {
-    fn family(&mut self, name: &str, kind: Kind, help: &str) {
-        // Only OpenMetrics has the type info, units, and names of counters without their suffix.
-        let is_open = self.format == ExpositionFormat::OpenMetrics;
-        let (kind, suffix) = match kind {
-            Kind::Counter => ("counter", "_total"),
-            Kind::Gauge => ("gauge", ""),
-            Kind::Info if is_open => ("info", "_info"),
-            Kind::Info => ("gauge", "_info"),
-        };
-        let suffix = if is_open { "" } else { suffix };
-        let _ = writeln!(self.text, "# TYPE {name}{suffix} {kind}");
-        for unit in ["seconds", "bytes"] {
-            if is_open && name.ends_with(&format!("_{unit}")) {
-                let _ = writeln!(self.text, "# UNIT {name} {unit}");
-            }
-        }
-        let _ = writeln!(self.text, "# HELP {name}{suffix} {help}.");
-    }
-
-    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: f64) {
-        self.text.push_str(name);
-        if !labels.is_empty() {
-            let written: Vec<String> =
-                labels.iter().map(|(label, value)| format!("{label}=\"{}\"", escaped(value))).collect();
-            let _ = write!(self.text, "{{{}}}", written.join(","));
-        }
-        let _ = writeln!(self.text, " {value}");
-    }
-
-    fn end(mut self) -> String {
-        if self.format == ExpositionFormat::OpenMetrics {
-            self.text.push_str("# EOF\n");
-        }
-        self.text
-    }
-}
-
-fn escaped(value: &str) -> String {
-    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn written(format: ExpositionFormat) -> String {
-        let mut out = Exposition { text: String::new(), format };
-        out.family("laggard_build", Kind::Info, "Version");
-        out.sample("laggard_build_info", &[("version", "1")], 1.0);
-        out.family("laggard_received_bytes", Kind::Counter, "Bytes of messages");
-        out.sample("laggard_received_bytes_total", &[("receiver", "a\"b\\c\nd")], 1_768_208_400.0);
-        out.family("laggard_jobs", Kind::Gauge, "Questions");
-        out.sample("laggard_jobs", &[], 0.5);
-        out.end()
-    }
-
-    #[test]
-    fn the_text_follows_openmetrics() {
-        let expected = "# TYPE laggard_build info\n# HELP laggard_build Version.\nlaggard_build_info{version=\"1\"} 1\n\
-                      # TYPE laggard_received_bytes counter\n# UNIT laggard_received_bytes bytes\n\
-                      # HELP laggard_received_bytes Bytes of messages.\n\
-                      laggard_received_bytes_total{receiver=\"a\\\"b\\\\c\\nd\"} 1768208400\n\
-                      # TYPE laggard_jobs gauge\n# HELP laggard_jobs Questions.\nlaggard_jobs 0.5\n# EOF\n";
-        assert_eq!(written(ExpositionFormat::OpenMetrics), expected);
-    }
-
-    #[test]
-    fn older_scrapers_get_the_text_of_prometheus() {
-        let expected = "# TYPE laggard_build_info gauge\n# HELP laggard_build_info Version.\n\
-                      laggard_build_info{version=\"1\"} 1\n# TYPE laggard_received_bytes_total counter\n\
-                      # HELP laggard_received_bytes_total Bytes of messages.\n\
-                      laggard_received_bytes_total{receiver=\"a\\\"b\\\\c\\nd\"} 1768208400\n\
-                      # TYPE laggard_jobs gauge\n# HELP laggard_jobs Questions.\nlaggard_jobs 0.5\n";
-        assert_eq!(written(ExpositionFormat::Text), expected);
-    }
-
-    #[test]
-    fn the_format_is_the_accepted_one() {
-        let format = |accept: Option<&'static str>| {
-            let accept = accept.map(|accept| (ACCEPT, HeaderValue::from_static(accept)));
-            ExpositionFormat::from_accepted(&accept.into_iter().collect())
-        };
-        // What Prometheus 2 sends.
-        let prometheus =
-            "application/openmetrics-text;version=1.0.0;q=0.8,text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
-        assert_eq!(format(Some(prometheus)), ExpositionFormat::OpenMetrics);
-        for accept in [None, Some("*/*"), Some("text/plain")] {
-            assert_eq!(format(accept), ExpositionFormat::Text, "{accept:?}");
-        }
-    }
 }
