@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// Settings and their values. glibc reads them when a process starts; other allocators ignore them.
 const SETTINGS: [(&str, &str); 3] =
-    [("MALLOC_ARENA_MAX", "4"), ("MALLOC_MMAP_THRESHOLD_", "1048576"), ("MALLOC_TRIM_THRESHOLD_", "8388608")];
+    [("MALLOC_ARENA_MAX", "2"), ("MALLOC_MMAP_THRESHOLD_", "131072"), ("MALLOC_TRIM_THRESHOLD_", "8388608")];
 
 /// Executes this program again, in the same process, unless the settings are there. Where that fails, it goes on without them.
 pub(crate) fn return_freed_memory() {
