@@ -6,7 +6,7 @@ use super::design::Design;
 use super::service_events::ServiceTimes;
 use super::settings::ChangeSettings;
 use super::shift::ServiceShift;
-use crate::naming::type_steps;
+use crate::naming::{Conclusive, type_steps};
 use crate::signature::signature;
 use crate::{ChangedQuantity, Observations, ServiceTime, TransactionChange};
 
@@ -135,8 +135,9 @@ impl ChangeEvidence<'_> {
         is_alone: bool,
     ) -> Vec<TransactionChange> {
         let singles = 1..1 + self.design.types.len();
-        let naming =
-            type_steps(&self.design.regression, before, after, singles, self.settings.drift_bounds());
+        let conclusive = if is_alone { Conclusive::Probable(&self.design.scale) } else { Conclusive::Clear };
+        let bounds = self.settings.drift_bounds();
+        let naming = type_steps(&self.design.regression, before, after, singles, bounds, conclusive);
         if is_alone && naming.overdispersion > OVERDISPERSION_MAX {
             return Vec::new();
         }

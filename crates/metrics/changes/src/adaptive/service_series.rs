@@ -29,6 +29,8 @@ pub(super) struct ServiceSeries {
     pub(super) transaction: usize,
     /// First observation row of each cell, increasing.
     pub(super) rows: Vec<usize>,
+    /// Number of transactions in each cell.
+    pub(super) transactions: Vec<f64>,
     /// Utilization in each cell, 0..1.
     pub(super) utilization: Vec<f64>,
     /// Logarithm of the service time by `1, U, U²`: it may depend on the load if the queue differs from the formula's
@@ -72,6 +74,7 @@ impl ServiceSeries {
         Some(ServiceSeries {
             transaction,
             rows,
+            transactions: counts,
             utilization,
             regression: Regression { design, response, weight },
         })

@@ -174,6 +174,7 @@ impl ServiceSeries {
 mod tests {
     use super::*;
     use crate::Observations;
+    use crate::adaptive::regression::Regression;
     use laggard_numeric::Matrix;
 
     /// Five types of 10 ms, 200 windows; from 100 on type 0 takes `own` times as long, and the load is `load` instead of
@@ -216,6 +217,34 @@ mod tests {
         assert!((same_load[0].size - 1.3_f64.ln()).abs() < 0.02, "{same_load:?}");
         assert_eq!(changed(&observed(5, 1.05, 0.3)), [] as [usize; 0]);
         assert_eq!(changed(&observed(1, 1.3, 0.3)), [0]);
+    }
+
+    /// One type whose logarithm of the service time shifts by `size` with exactly this standard error.
+    fn is_change(size: f64, standard_error: f64) -> bool {
+        let cells = 200;
+        let weight = 2.0 / (100.0 * standard_error * standard_error);
+        let mut design = Matrix::zeros(cells, 3);
+        (0..cells).for_each(|cell| design.row_mut(cell).copy_from_slice(&[1.0, 0.5, 0.25]));
+        let response = (0..cells).map(|cell| if cell < 100 { -4.0 } else { -4.0 + size }).collect();
+        let series = ServiceSeries {
+            transaction: 0,
+            rows: (0..cells).collect(),
+            transactions: vec![50.0; cells],
+            utilization: vec![0.5; cells],
+            regression: Regression { design, response, weight: vec![weight; cells] },
+        };
+        let settings = ChangeSettings { service_change_min: 0.05, ..ChangeSettings::default() };
+        shifts(&[series], &(0..100), &(100..200), &settings, 5.0)[0].is_change
+    }
+
+    #[test]
+    fn a_small_shift_needs_twice_the_standard_errors() {
+        // 0.12 is 5 errors beyond 0.05 in all three cases; it is 10 errors in the last two, and 5 beyond 0.1 in the last.
+        assert!(!is_change(0.12, 0.013));
+        assert!(is_change(0.12, 0.011));
+        assert!(is_change(0.12, 0.003));
+        // A large shift does not need them.
+        assert!(is_change(0.25, 0.029));
     }
 
     #[test]

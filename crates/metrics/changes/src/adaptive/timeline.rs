@@ -90,22 +90,24 @@ impl TimelineWalk<'_> {
     /// Classifies interval `after`; false if it is anomalous.
     fn step(&mut self, intervals: &[CutInterval], before: usize, after: usize) -> bool {
         let rows = intervals[after].rows.clone();
-        let compared = self.compare(self.current, &rows);
-        let observed = self.evidence.observed(&rows);
+        // After an anomaly, a step of the load is one of the anomaly, and not between the two intervals compared.
+        let is_load_step = intervals[after].is_load_step && after == before + 1;
+        let judged = if is_load_step { rows.clone() } else { with_load_steps(intervals, after) };
+        let compared = self.compare(self.current, &judged);
+        let observed = self.evidence.observed(&judged);
         let (old, new) = (self.since..observed.start, observed.start..self.until(observed.clone()));
         let facts = CutFacts {
             evidence: self.evidence,
             compared,
-            costs: self.costs(self.current, &rows),
+            costs: self.costs(self.current, &judged),
             old,
             new: new.clone(),
             is_event: self.is_event(intervals[before].rows.end, observed.start),
-            // After an anomaly, a step of the load is one of the anomaly, and not between the two intervals compared.
-            is_load_step: intervals[after].is_load_step && after == before + 1,
+            is_load_step,
             is_sudden: intervals[after].is_load_step
-                || (after == before + 1 && is_sudden(self.evidence, &intervals[before].rows, &rows)),
+                || (after == before + 1 && is_sudden(self.evidence, &intervals[before].rows, &judged)),
         };
-        let Some(verdict) = facts.verdict(|is_alone| self.by_counts(&rows, is_alone)) else { return false };
+        let Some(verdict) = facts.verdict(|is_alone| self.by_counts(&judged, is_alone)) else { return false };
         let cpu = verdict.cpu;
         let Some(verdict) = verdict.into_change() else {
             self.join(self.current, after, rows);
@@ -113,7 +115,7 @@ impl TimelineWalk<'_> {
             return true;
         };
         self.since = observed.start;
-        let earlier = self.earlier_group(&rows, &new);
+        let earlier = self.earlier_group(&judged, &new);
         let kind = match (earlier, verdict.kind) {
             (Some(to), ChangeKind::ApplicationChange | ChangeKind::HostChange) => ChangeKind::Rollback { to },
             (_, kind) => kind,
@@ -229,10 +231,44 @@ impl TimelineWalk<'_> {
     }
 }
 
+/// The rows of an interval and of those after it that are only cut off because the load or the mix changes: no cost changes
+/// there as far as one regression shows, and a few windows at one load often do not tell a constant from a cost.
+fn with_load_steps(intervals: &[CutInterval], first: usize) -> Range<usize> {
+    let is_joined = |next: &&CutInterval| next.kind == CutIntervalKind::Normal && next.is_load_step;
+    let joined = intervals[first + 1..].iter().take_while(is_joined);
+    let rows = &intervals[first].rows;
+    rows.start..joined.last().map_or(rows.end, |last| last.rows.end)
+}
+
 /// Demands of a group in seconds; 0 if there are too few windows.
 fn demands(observations: &Observations, rows: &[Range<usize>]) -> Vec<f64> {
     match nnls_model(observations, rows) {
         Ok(model) => model.demand_s,
         Err(_) => vec![0.0; observations.counts.cols()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_is_judged_with_those_cut_off_by_steps_of_the_load() {
+        let interval = |rows: Range<usize>, is_load_step| CutInterval {
+            rows,
+            kind: CutIntervalKind::Normal,
+            is_load_step,
+        };
+        let mut intervals = vec![
+            interval(0..50, false),
+            interval(50..80, false),
+            interval(80..110, true),
+            interval(110..150, true),
+            interval(150..200, false),
+        ];
+        assert_eq!(with_load_steps(&intervals, 1), 50..150);
+        assert_eq!(with_load_steps(&intervals, 4), 150..200);
+        intervals[2].kind = CutIntervalKind::Anomalous(LARGE_CONSTANT);
+        assert_eq!(with_load_steps(&intervals, 1), 50..80);
     }
 }

@@ -6,6 +6,7 @@ use super::evidence::ChangeEvidence;
 use super::fit::{Drift, Fit, FitPart, length};
 use super::service_series::ServiceSeries;
 use super::timeline::Boundary;
+use crate::signature::{response_at, service_time};
 use crate::{ChangeKind, Onset, onset::onset};
 
 /// Number of windows used on either side.
@@ -58,7 +59,12 @@ fn by_regression(
     (left / free as f64).max(1.0)
 }
 
-/// Adds the evidence of a type's cells for the level after against the level before.
+/// Adds the evidence of a type's service times for the level after against the level before, window by window: a cell of a
+/// rare type spans many windows, and the change is in one of them.
+///
+/// With the mean `s` of `n` times of which one carries the information `κ`, a level `μ` has `−2 ln L = 2 n κ (ln μ + s / μ)`,
+/// the likelihood of a gamma distribution. It is additive, so that it does not matter how windows are joined, and right for
+/// single transactions, whose logarithms are far from normal.
 fn by_service_times(
     evidence: ChangeEvidence<'_>,
     series: &ServiceSeries,
@@ -66,26 +72,46 @@ fn by_service_times(
     cut: usize,
     evidence_by_row: &mut [f64],
 ) {
-    let observed = |row: usize| evidence.design.rows.get(row).copied().unwrap_or(usize::MAX);
-    let (start, cut, end) = (observed(rows.start), observed(cut), observed(rows.end));
-    let (left, right) = (series.cells(&(start..cut)), series.cells(&(cut..end)));
-    if left.is_empty() || right.is_empty() {
+    let times: Vec<WindowTimes> =
+        rows.clone().filter_map(|row| WindowTimes::new(evidence, series, row)).collect();
+    let (left, right) = times.split_at(times.partition_point(|window| window.row < cut));
+    let mean_s = |windows: &[WindowTimes]| {
+        let sum = |value: fn(&WindowTimes) -> f64| windows.iter().map(value).sum::<f64>();
+        sum(|window| window.information * window.seconds) / sum(|window| window.information)
+    };
+    let (old_s, new_s) = (mean_s(left), mean_s(right));
+    if !(old_s > 0.0 && new_s > 0.0) {
         return;
     }
-    let mean = |cells: &Range<usize>| {
-        let weight: f64 = cells.clone().map(|cell| series.regression.weight[cell]).sum();
-        cells
-            .clone()
-            .map(|cell| series.regression.weight[cell] * series.regression.response[cell])
-            .sum::<f64>()
-            / weight
-    };
-    let (old, new) = (mean(&left), mean(&right));
-    for cell in left.start..right.end {
-        let (value, weight) = (series.regression.response[cell], series.regression.weight[cell]);
-        let row = evidence.design.rows.partition_point(|&observed| observed < series.rows[cell]);
-        if let Some(sum) = row.checked_sub(rows.start).and_then(|at| evidence_by_row.get_mut(at)) {
-            *sum += weight * ((value - old).powi(2) - (value - new).powi(2));
-        }
+    for window in &times {
+        let deviance = (old_s / new_s).ln() + window.seconds / old_s - window.seconds / new_s;
+        evidence_by_row[window.row - rows.start] += 2.0 * window.information * deviance;
+    }
+}
+
+/// The service times of a type in a window.
+struct WindowTimes {
+    /// Regression row.
+    row: usize,
+    /// Their mean.
+    seconds: f64,
+    /// One over the variance of its logarithm.
+    information: f64,
+}
+
+impl WindowTimes {
+    /// `None` if the window has no transaction of the type with a known time.
+    fn new(evidence: ChangeEvidence<'_>, series: &ServiceSeries, row: usize) -> Option<WindowTimes> {
+        let (observations, observed) = (evidence.observations, evidence.design.rows[row]);
+        let count = observations.counts.get(observed, series.transaction);
+        let response_s = response_at(observations, observed, series.transaction).filter(|_| count > 0.0)?;
+        let seconds = service_time(response_s, observations.utilization[observed], observations.cores);
+        let cell = series.rows.partition_point(|&first| first <= observed).checked_sub(1)?;
+        let share = count / series.transactions[cell];
+        (seconds > 0.0).then_some(WindowTimes {
+            row,
+            seconds,
+            information: series.regression.weight[cell] * share,
+        })
     }
 }

@@ -7,7 +7,7 @@ use laggard_numeric::Matrix;
 
 use super::reconcile::ModelGroup;
 use crate::adaptive::Regression;
-use crate::naming::type_steps;
+use crate::naming::{Conclusive, type_steps};
 use crate::segmentation::WindowRegression;
 use crate::{
     ChangeSettings, ChangedQuantity, Observations, ServiceTime, SignatureTest, TransactionChange, signature,
@@ -90,8 +90,14 @@ pub(super) fn by_counts(
     let seconds = observations.window_s * observations.cores / 100.0;
     let stacked = count_regression(observations, deviation);
     let drift = ChangeSettings::default().drift_bounds();
-    let naming =
-        type_steps(&stacked, &earlier(before, after), std::slice::from_ref(after), 1..1 + types, drift);
+    let naming = type_steps(
+        &stacked,
+        &earlier(before, after),
+        std::slice::from_ref(after),
+        1..1 + types,
+        drift,
+        Conclusive::Clear,
+    );
     let described = naming.steps.iter().map(|step| {
         let transaction = step.column - 1;
         let before_s = before.fit.percent_each[transaction] * seconds;

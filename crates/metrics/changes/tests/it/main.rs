@@ -6,5 +6,6 @@ mod demands;
 mod measured;
 mod pairs;
 mod queue;
+mod rules;
 mod stepwise;
 mod tpcw;
