@@ -41,7 +41,7 @@ impl DataFolder {
         self.each(async |_, store| store.check().await)
     }
 
-    /// The process of a server that has it open; `None` if there is none, or it cannot be told.
+    /// The process of a server that has it open; `None` if there is none, or it is unknown.
     pub fn server(&self) -> Option<u32> {
         DataLock::owner(&self.path)
     }

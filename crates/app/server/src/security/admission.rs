@@ -29,7 +29,7 @@ pub(crate) struct Admission {
     pub(super) sessions: Sessions,
     /// Failed logins, after which an address cannot log in for a while.
     pub(super) logins: FailureLimit,
-    /// Requests with wrong credentials, after which an address is told to wait; the right ones still count.
+    /// Requests with wrong credentials, after which an address has to wait; right ones are always accepted.
     wrong_credentials: FailureLimit,
     pub(super) tenant_settings: TenantSettings,
     /// Names, beside addresses and `localhost`, under which browsers may reach the server.

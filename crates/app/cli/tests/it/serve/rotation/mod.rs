@@ -155,7 +155,7 @@ struct Sent {
     count: AtomicU64,
 }
 
-/// Sends telemetry over a new connection each time, until it is told to stop. Each request has to succeed.
+/// Sends telemetry over a new connection each time, until it is stopped. Each request has to succeed.
 fn send_until(server: std::net::SocketAddr, client: &Client, sent: &Sent) {
     let json = "Content-Type: application/json";
     while !sent.stop.load(Ordering::Relaxed) {
