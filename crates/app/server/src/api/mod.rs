@@ -43,6 +43,7 @@ mod tree;
 mod uploads;
 
 pub use openapi::document as openapi;
+pub(crate) use problem::ProblemKind;
 pub(crate) use queries::TenantQueries;
 pub(crate) use signatures::signature_of_store;
 pub(crate) use state::{Api, ApiState, AppState};
@@ -54,7 +55,7 @@ use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::{MethodRouter, any, delete, get, post, put};
 use http::header::{CACHE_CONTROL, HeaderValue};
-use problem::{ApiError, ProblemKind};
+use problem::ApiError;
 use std::borrow::Cow;
 
 /// A route as it stands in the OpenAPI document.

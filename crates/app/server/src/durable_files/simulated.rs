@@ -1,6 +1,7 @@
 //! A folder whose power can be lost at any call.
 
 use super::{FileCalls, disk};
+use laggard_model::mix64;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
@@ -36,10 +37,7 @@ pub(crate) struct Random(pub(crate) u64);
 impl Random {
     pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (z ^ (z >> 31)) % limit
+        mix64(self.0) % limit
     }
 }
 

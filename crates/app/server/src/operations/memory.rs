@@ -7,7 +7,8 @@
 //! 88 %                telemetry is refused for now: what is on its way needs the rest
 //! ```
 //!
-//! Open traces and caches have limits of their own, a quarter of it each at most; messages on their way an eighth.
+//! Open traces, decoded slices, and the graphs of a question have limits of their own, a quarter of it each at most; messages on their
+//! way, merged windows, answers, and the windows and samples of a question an eighth.
 
 use super::process::resident_bytes;
 use laggard_model::Timestamp;

@@ -22,8 +22,8 @@ const SETTLING: Nanos = Nanos::from_secs(5 * 60);
 const LATE: Nanos = Nanos::from_secs(2 * 60);
 /// A signature needs 30 windows of a minute at least.
 const LENGTH_MIN: Nanos = Nanos::from_secs(31 * 60);
-/// Periods that began longer ago are not made up for: a restart costs at most this much reading.
-const LOOK_BACK: Nanos = Nanos::from_secs(2 * 86_400);
+/// Periods that began longer ago are not made up for after a restart.
+const LOOK_BACK: Nanos = Nanos::from_secs(3 * 86_400);
 
 impl SignaturePeriod {
     /// The same for the same release, or the same day.
@@ -68,14 +68,56 @@ pub(super) fn periods(events: &[SystemEvent], now: Timestamp) -> Vec<SignaturePe
         let since = Timestamp::from_unix_ns(day * DAY.ns() as i64);
         SignaturePeriod { service: String::new(), version: String::new(), since, until: since.plus(DAY) }
     });
-    let is_due = |period: &SignaturePeriod| {
+    let is_long_enough = |period: &SignaturePeriod| {
         let passed = period.clone().so_far(now);
-        period.since >= now.minus(LOOK_BACK).minus(DAY) && passed.length() >= LENGTH_MIN.ns() as i64
+        period.since >= now.minus(LOOK_BACK) && passed.length() >= LENGTH_MIN.ns() as i64
     };
-    releases.chain(days).filter(is_due).collect()
+    releases.chain(days).filter(is_long_enough).collect()
 }
 
 fn minute_of(time: Timestamp) -> Timestamp {
     let minute = MINUTE.ns() as i64;
     Timestamp::from_unix_ns(time.unix_ns().div_euclid(minute) * minute)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: i64 = 3_600_000_000_000;
+
+    fn deployment(service: &str, version: &str, at: i64) -> SystemEvent {
+        SystemEvent {
+            version: Some(version.to_owned()),
+            ..SystemEvent::declared(
+                SystemEventKind::Deployment,
+                service.to_owned(),
+                Timestamp::from_unix_ns(at),
+            )
+        }
+    }
+
+    #[test]
+    fn a_release_lasts_until_the_next_of_its_service_and_a_short_one_has_no_period() {
+        let start = 1_000 * 24 * HOUR;
+        let events = [
+            deployment("cart", "1", start),
+            deployment("shop", "7", start + HOUR / 3),
+            deployment("cart", "2", start + 3 * HOUR),
+            deployment("cart", "3", start + 3 * HOUR + HOUR / 2),
+        ];
+        let now = Timestamp::from_unix_ns(start + 40 * HOUR);
+        let mut all = periods(&events, now);
+        all.retain(|period| !period.service.is_empty());
+        let found: Vec<(&str, i64, bool)> = all
+            .iter()
+            .map(|period| (&*period.version, period.length() / (HOUR / 60), period.is_over(now)))
+            .collect();
+        assert_eq!(found, [("1", 174, true), ("7", 1_440, true), ("3", 1_440, true)], "minutes");
+        assert!(
+            periods(&events, Timestamp::from_unix_ns(start + 120 * HOUR))
+                .iter()
+                .all(|period| period.service.is_empty())
+        );
+    }
 }

@@ -1,7 +1,7 @@
 //! Computes the signatures of releases and days as they pass.
 
 use super::periods::{SignaturePeriod, periods};
-use crate::api::{AppState, TenantQueries, signature_of_store};
+use crate::api::{AppState, ProblemKind, TenantQueries, signature_of_store};
 use crate::tenants::Tenant;
 use laggard_model::Timestamp;
 use laggard_report::SignatureVerdict;
@@ -30,17 +30,20 @@ pub(crate) async fn keep_signatures(state: AppState) {
 
 /// Stores what is due, one after the other, and nothing while memory is tight.
 pub(crate) async fn store_due(state: &AppState, at: Timestamp, attempts: &mut Attempts) {
+    let mut current = Attempts::new();
     for tenant in state.tenants.all() {
         for period in periods(&tenant.events.all(), at) {
             if state.memory.is_tight() || state.stopping.is_cancelled() {
                 return;
             }
             let attempt = (tenant.name.clone(), period.id(), period.is_over(at));
+            current.insert(attempt.clone());
             if tenant.signatures.is_due(&period, at) && attempts.insert(attempt) {
                 store(state, &tenant, period, at).await;
             }
         }
     }
+    attempts.retain(|attempt| current.contains(attempt));
 }
 
 /// Computes and stores the signature of a period, if its samples suffice for one.
@@ -53,8 +56,10 @@ async fn store(state: &AppState, tenant: &Arc<Tenant>, period: SignaturePeriod, 
         let signature = match signature {
             Ok(signature) if signature.verdict == SignatureVerdict::Usable => signature,
             Ok(_) => return,
+            Err(reason) if reason.kind() == ProblemKind::TooLittleData => return,
             Err(reason) => {
-                tracing::debug!(tenant = %tenant.name, service = period.service, ?reason, "no signature");
+                let reason = reason.detail();
+                tracing::warn!(tenant = %tenant.name, service = period.service, reason, "a release or day has no signature");
                 return;
             }
         };

@@ -25,6 +25,14 @@ fn configuration(folder: &Path, names: &[&str]) -> String {
     path.to_str().unwrap().to_owned()
 }
 
+/// A server in whose folder both files of tokens are, and that accepts those of these names.
+fn with_tokens(folder: &Path, names: &[&str]) -> Running {
+    replace(folder, "rotated", "old-0123456789abc\n");
+    replace(folder, "other", "other-0123456789\n");
+    let config = configuration(folder, names);
+    Running::start(&folder.join("data"), &["--config", &config])
+}
+
 /// Replaces a file at once, as tools that rotate secrets do.
 fn replace(folder: &Path, name: &str, contents: &str) {
     std::fs::write(folder.join("new"), contents).unwrap();
@@ -61,10 +69,7 @@ fn log_in(server: &Running, token: &str) -> String {
 fn tokens_are_replaced_while_the_server_runs() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    replace(folder, "rotated", "old-0123456789abc\n");
-    replace(folder, "other", "other-0123456789\n");
-    let config = configuration(folder, &["rotated", "other"]);
-    let mut server = Running::start(&folder.join("data"), &["--config", &config]);
+    let mut server = with_tokens(folder, &["rotated", "other"]);
     assert_eq!([OLD, NEW, OTHER].map(|token| status(&server, token)), [200, 401, 200]);
     let session = log_in(&server, "old-0123456789abc");
     assert_eq!(status(&server, &session), 200);
@@ -98,10 +103,7 @@ fn tokens_are_replaced_while_the_server_runs() {
 fn a_broken_token_file_changes_nothing_and_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    replace(folder, "rotated", "old-0123456789abc\n");
-    replace(folder, "other", "other-0123456789\n");
-    let config = configuration(folder, &["rotated", "other"]);
-    let mut server = Running::start(&folder.join("data"), &["--config", &config]);
+    let mut server = with_tokens(folder, &["rotated", "other"]);
     replace(folder, "rotated", "short\n");
     wait_for(&mut server, "a token cannot be read");
     while !problems(&server).contains("tokens_unusable") {}
@@ -126,23 +128,20 @@ fn a_broken_token_file_changes_nothing_and_is_reported() {
 fn tokens_are_added_to_the_configuration_and_removed() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    replace(folder, "rotated", "old-0123456789abc\n");
-    replace(folder, "other", "other-0123456789\n");
-    let config = configuration(folder, &["rotated"]);
-    let mut server = Running::start(&folder.join("data"), &["--config", &config]);
+    let mut server = with_tokens(folder, &["rotated"]);
     assert_eq!([OLD, OTHER].map(|token| status(&server, token)), [200, 401]);
     configuration(folder, &["rotated", "other"]);
     server.signal(Signal::HUP);
     wait_for(&mut server, "tokens were read again");
     assert_eq!([OLD, OTHER].map(|token| status(&server, token)), [200, 200]);
-    std::fs::write(&config, "tokens: 7\n").unwrap();
+    std::fs::write(folder.join("laggard.yaml"), "tokens: 7\n").unwrap();
     server.signal(Signal::HUP);
     wait_for(&mut server, "the list of tokens cannot be read");
     assert_eq!([OLD, OTHER].map(|token| status(&server, token)), [200, 200]);
     configuration(folder, &["other"]);
     wait_for(&mut server, "tokens were read again");
     assert_eq!([OLD, OTHER].map(|token| status(&server, token)), [401, 200]);
-    std::fs::write(&config, "store: { keep_for: 7d }\n").unwrap();
+    std::fs::write(folder.join("laggard.yaml"), "store: { keep_for: 7d }\n").unwrap();
     wait_for(&mut server, "tokens were read again");
     assert_eq!(status(&server, OTHER), 401, "without any token nobody is admitted");
     server.stop();
