@@ -14,14 +14,15 @@ use std::path::Path;
 const RECORDINGS: usize = 6;
 
 /// Executions of one set in chronological order.
-struct Truth {
+pub(crate) struct Truth {
     kinds: Vec<String>,
     anomalous: BTreeSet<usize>,
-    disturbed: BTreeSet<usize>,
+    /// Those that took longer by the program's own clock without being slow by intention.
+    pub(crate) disturbed: BTreeSet<usize>,
 }
 
 impl Truth {
-    fn read(path: &Path, set: &str) -> Truth {
+    pub(crate) fn read(path: &Path, set: &str) -> Truth {
         let all: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
         let executions: Vec<&Value> = all["executions"]
             .as_array()
@@ -58,7 +59,7 @@ impl Truth {
 }
 
 /// Positions, within their set, of the executions reported as abnormal.
-fn flagged(report: &Value) -> BTreeSet<usize> {
+pub(crate) fn flagged(report: &Value) -> BTreeSet<usize> {
     let anomalous = report["anomalous"].as_array().unwrap();
     anomalous.iter().map(|execution| execution["number"].as_u64().unwrap() as usize - 1).collect()
 }
