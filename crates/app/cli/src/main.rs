@@ -1,7 +1,6 @@
 //! The one binary: reads the command line, runs the question, writes the report, picks the exit status.
 
 mod agent;
-mod allocator;
 mod collect;
 mod compare;
 mod demo;
@@ -36,6 +35,12 @@ use clap::{Parser, Subcommand};
 use exit::{CommandError, Status};
 use question_commands::{ABOUT_SAMPLES, QuestionCommand};
 use std::process::ExitCode;
+
+/// Returns freed memory to the system after a moment, as a server that runs for months must; decision 28 has the figures.
+/// `.cargo/config.toml` has its settings.
+#[cfg(not(target_env = "msvc"))]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// Finds out why a distributed system is slow: which operations, on which replicas, and which requests are affected.
 #[derive(Parser, Debug)]

@@ -1,6 +1,5 @@
 //! `laggard serve`: ingests, stores, and answers until it is stopped.
 
-use crate::allocator::return_freed_memory;
 use crate::exit::{CommandError, Status};
 use crate::output::print;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
@@ -123,7 +122,6 @@ pub(crate) fn run(arguments: &Serve) -> Result<Status, CommandError> {
         print(&yaml)?;
         return Ok(Status::Done);
     }
-    return_freed_memory();
     let environment = ServeEnvironment {
         sources,
         notify_socket: std::env::var_os("NOTIFY_SOCKET"),

@@ -42,7 +42,7 @@ pub(crate) type AppState = Arc<ApiState>;
 /// State of the API between requests.
 pub(crate) struct Api {
     pub(crate) jobs: Jobs,
-    /// Long jobs, queries of pages, and imports.
+    /// Jobs, queries of pages, and imports.
     pub(crate) running: Arc<RunningWork>,
     /// Limits the queries that run at a time.
     pub(crate) queries: SharedPermits,

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! half                for questions: what they would read is estimated before
-//! 70 %                caches are dropped, long questions run one at a time
-//! 85 %                the newest large question is ended, and none begins
-//! 88 %                telemetry is refused for now: what is on its way needs the rest
+//! 60 %                caches are dropped, long questions run one at a time
+//! 75 %                the newest large question is ended, and none begins
+//! 85 %                telemetry is refused for now: what is on its way needs the rest
 //! ```
 //!
 //! Open traces, decoded slices, and the graphs of a question have limits of their own, a quarter of it each at most; messages on their
@@ -18,9 +18,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Shares of the limit from which caches are dropped, questions are ended, and telemetry is refused.
-const TIGHT: f64 = 0.7;
-const SHORT: f64 = 0.85;
-const FULL: f64 = 0.88;
+const TIGHT: f64 = 0.6;
+const SHORT: f64 = 0.75;
+const FULL: f64 = 0.85;
 /// Share of the limit for what a question reads.
 const QUESTION_SHARE: f64 = 0.5;
 /// Share of the memory of the machine, or of the control group, that is the limit by default.
@@ -161,10 +161,10 @@ mod tests {
             let memory = ProcessMemory::with_resident(100, resident);
             [memory.is_tight(), memory.is_short(), memory.is_full()]
         };
-        assert_eq!(measures(70), [false; 3]);
-        assert_eq!(measures(85), [true, false, false]);
-        assert_eq!(measures(88), [true, true, false]);
-        assert_eq!(measures(89), [true; 3]);
+        assert_eq!(measures(60), [false; 3]);
+        assert_eq!(measures(75), [true, false, false]);
+        assert_eq!(measures(85), [true, true, false]);
+        assert_eq!(measures(86), [true; 3]);
         assert_eq!(ProcessMemory::with_resident(1 << 30, 0).calls_max(), 6_710_886);
         assert_eq!(ProcessMemory::with_resident(1 << 30, 0).at_most_a_quarter(512 << 20), 256 << 20);
     }

@@ -285,10 +285,10 @@ impl Shared {
             drop(table);
             let QueuedJob { job, client, size, work } = queued;
             job.progress.set_state(JobState::Running);
-            if size == JobSize::Long && self.memory.is_short() {
+            if self.memory.is_short() {
                 job.progress.stop.cancel(CancelReason::Memory);
             }
-            let listed = (size == JobSize::Long).then(|| self.running.begin(size, &job.progress.stop));
+            let listed = self.running.begin(size, &job.progress.stop);
             let outcome = answer(&job, work);
             drop(listed);
             let is_unwanted = job.progress.stop.reason() == Some(CancelReason::Unwanted);

@@ -44,19 +44,20 @@ impl FairQueue {
         }
     }
 
-    /// The next job for a thread. Long jobs of one client leave a thread to others; while memory is tight, one runs at a time.
+    /// The next job for a thread. Long jobs of one client leave a thread to others. While memory is tight, one long job runs at a
+    /// time, and short ones on their own thread only.
     pub(super) fn pop(
         &mut self,
         only_short: bool,
         limits: &JobLimits,
         memory: &ProcessMemory,
     ) -> Option<QueuedJob> {
+        let is_tight = memory.is_tight();
         let is_running = self.clients.iter().any(|queue| queue.running > 0);
-        let only_short = only_short || is_running && memory.is_tight();
         let of_client_max = limits.threads.saturating_sub(1).max(1);
         let may_run = |queue: &ClientQueue, size: JobSize| match size {
-            JobSize::Short => true,
-            JobSize::Long => !only_short && queue.running < of_client_max,
+            JobSize::Short => only_short || !is_tight,
+            JobSize::Long => !only_short && !(is_running && is_tight) && queue.running < of_client_max,
         };
         let position_in =
             |queue: &ClientQueue| queue.waiting.iter().position(|queued| may_run(queue, queued.size));

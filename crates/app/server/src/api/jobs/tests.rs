@@ -122,7 +122,7 @@ fn waiting_for_the_store_is_canceled() {
 
 #[test]
 fn long_questions_run_one_at_a_time_while_memory_is_tight() {
-    let jobs = with_memory(JobLimits { threads: 3, ..small_limits() }, 80);
+    let jobs = with_memory(JobLimits { threads: 3, ..small_limits() }, 65);
     let question_of = |client| NewJob { client: ClientId::from_number(client), ..new("t") };
     let (first, end_first) = blocked(&jobs, question_of(1));
     let other = jobs.submit(question_of(2), |_| Ok(answer())).unwrap();
@@ -135,7 +135,7 @@ fn long_questions_run_one_at_a_time_while_memory_is_tight() {
 
 #[test]
 fn no_long_question_begins_while_memory_is_short() {
-    let jobs = with_memory(small_limits(), 92);
+    let jobs = with_memory(small_limits(), 80);
     let job = jobs.submit(new("t"), |progress| progress.stage("reading", 0).map(|()| answer())).unwrap();
     assert_eq!(wait(&job), JobState::Failed);
     assert_eq!(job.outcome().unwrap().err().unwrap().kind(), ProblemKind::Busy);
