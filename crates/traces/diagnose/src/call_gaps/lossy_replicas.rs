@@ -124,5 +124,6 @@ fn show_loss(deficits: &[Deficit]) -> bool {
     deficits.iter().for_each(|deficit| all.add(*deficit));
     let most = deficits.iter().max_by(|a, b| a.fewer.total_cmp(&b.fewer));
     let others = all.without(most.copied().unwrap_or_default());
-    all.shows_loss() && (others.expected < OTHER_CALLEES_MIN || others.fewer >= FEWER_SHARE_MIN * others.expected)
+    all.shows_loss()
+        && (others.expected < OTHER_CALLEES_MIN || others.fewer >= FEWER_SHARE_MIN * others.expected)
 }

@@ -210,9 +210,39 @@ mod tests {
         assert_eq!(calls[5], [true; 3], "it has all that such calls have");
     }
 
+    const WITHOUT_LOAD: &str = "1 - get@h 0..100 server\n2 1 read@h 10..20 client";
+    const WITHOUT_BOTH: &str = "1 - get@h 0..100 server";
+
+    /// Whether calls of `get` are measured: on replica h without `load`, and on replica b with both and with none of their callees.
+    /// `h` and `b` have the calls of each replica, which repeat.
+    fn measured_on(h: [&str; 4], b: [&str; 4]) -> [bool; 3] {
+        let on_b = b.map(|text| text.replace("@h", "@b"));
+        let mut traces: Vec<&str> = vec![ALL, WITHOUT_LOAD, INCOMPLETE];
+        let others = [ALL, WITHOUT_BOTH].map(|text| text.replace("@h", "@b"));
+        traces.extend(others.iter().map(String::as_str));
+        (0..400).for_each(|index| traces.extend([h[index % 4], &on_b[index % 4]]));
+        let requests = requests(&traces);
+        let (calls, _) = measured(&requests, &[requests.all()]).expect("spans are lost");
+        [calls[1][0], calls[3][0], calls[4][0]]
+    }
+
+    #[test]
+    fn calls_of_a_replica_that_loses_more_than_its_peers_need_all_possible_callees() {
+        let usual = [ALL, WITHOUT_READ, WITHOUT_LOAD, WITHOUT_BOTH];
+        assert_eq!(measured_on(usual, usual), [true; 3], "both may lose, but alike");
+        let lossy = [ALL, WITHOUT_BOTH, WITHOUT_BOTH, WITHOUT_BOTH];
+        assert_eq!(measured_on(usual, lossy), [true, true, false]);
+    }
+
+    #[test]
+    fn a_replica_that_does_not_make_one_of_the_calls_need_not_lose_it() {
+        let usual = [ALL, WITHOUT_READ, WITHOUT_LOAD, WITHOUT_BOTH];
+        let without_read = [WITHOUT_READ, WITHOUT_READ, WITHOUT_BOTH, WITHOUT_BOTH];
+        assert_eq!(measured_on(usual, without_read), [true; 3]);
+    }
+
     #[test]
     fn new_losses_are_distinguished_from_fewer_calls_of_a_callee() {
-        const WITHOUT_BOTH: &str = "1 - get@h 0..100 server";
         let mut traces = vec![ALL; 160];
         traces[100..160].iter_mut().step_by(3).for_each(|trace| *trace = WITHOUT_READ);
         let rarer = requests(&traces);
