@@ -105,14 +105,14 @@ fn deficits(own: &OperationCallees, total: &OperationCallees) -> Vec<Deficit> {
     }
     let mut by_callee: BTreeMap<OperationId, Deficit> = BTreeMap::new();
     for count in total.counts() {
-        let mine = own.calling(count.callee) as f64;
-        let theirs = count.calling as f64 - mine;
+        let recorded = own.calling(count.callee) as f64;
+        let theirs = count.calling as f64 - recorded;
         // Of few calls, none or all may have a callee by chance.
         let rate = (theirs + 1.0) / (others + 2.0);
         let expected = calls * theirs / others;
         by_callee.entry(count.callee.operation).or_default().add(Deficit {
             expected,
-            fewer: expected - mine,
+            fewer: expected - recorded,
             variance: calls * rate * (1.0 - rate) * (1.0 + calls / others),
         });
     }
