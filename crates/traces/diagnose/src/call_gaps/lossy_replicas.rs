@@ -16,7 +16,7 @@ use laggard_numeric::spread_evenly;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Most requests that are counted.
-const REQUESTS_MAX: usize = 20_000;
+const REQUESTS_MAX: usize = 5_000;
 /// A replica that loses spans has at least this share fewer callees than its peers would have …
 const FEWER_SHARE_MIN: f64 = 0.02;
 /// … and so many standard errors fewer.
