@@ -231,6 +231,16 @@ impl<'a> Selected<'a> {
         &self.map.operations
     }
 
+    /// Replicas of the population's own requests, by their handle there.
+    pub(crate) fn replicas(&self) -> &'a [ReplicaId] {
+        &self.map.replicas
+    }
+
+    /// Whether some calls may not be measured.
+    pub(crate) fn has_gaps(&self) -> bool {
+        self.gaps.is_some()
+    }
+
     /// The positions of a shape.
     pub fn positions(&self, positions: &[ShapePosition]) -> Vec<ShapePosition> {
         let unified = |position: &ShapePosition| ShapePosition {

@@ -36,10 +36,10 @@ pub(super) struct OperationCallees {
 }
 
 #[derive(Clone, Copy)]
-struct CalleeCount {
-    callee: NthCallee,
+pub(super) struct CalleeCount {
+    pub(super) callee: NthCallee,
     /// Calls of the caller that have the callee.
-    calling: u64,
+    pub(super) calling: u64,
 }
 
 impl Callees {
@@ -71,23 +71,39 @@ impl Callees {
 
     pub(super) fn add(&mut self, other: &Callees) {
         self.reserve(other.operations.len());
-        for (own, other) in self.operations.iter_mut().zip(&other.operations) {
-            own.calls += other.calls;
-            other.callees.iter().for_each(|&count| own.add(count));
-        }
+        self.operations.iter_mut().zip(&other.operations).for_each(|(own, other)| own.add_all(other));
+    }
+
+    /// Whether any call of an operation has a callee.
+    pub(super) fn has_callees(&self, operation: OperationId) -> bool {
+        self.operations.get(operation.index()).is_some_and(|counts| !counts.callees.is_empty())
     }
 
     /// Calls of an operation, and how many of them lack a callee.
     pub(super) fn lacking(&self, caller: OperationId, callee: NthCallee) -> (u64, u64) {
         let Some(counts) = self.operations.get(caller.index()) else { return (0, 0) };
-        let known = counts.callees.binary_search_by_key(&callee, |count| count.callee);
-        let calling = known.map_or(0, |index| counts.callees[index].calling);
-        (counts.calls, counts.calls - calling)
+        (counts.calls, counts.calls - counts.calling(callee))
     }
 }
 
 impl OperationCallees {
-    fn add(&mut self, count: CalleeCount) {
+    /// The callees of all calls.
+    pub(super) fn counts(&self) -> &[CalleeCount] {
+        &self.callees
+    }
+
+    /// Calls that have a callee.
+    pub(super) fn calling(&self, callee: NthCallee) -> u64 {
+        let known = self.callees.binary_search_by_key(&callee, |count| count.callee);
+        known.map_or(0, |index| self.callees[index].calling)
+    }
+
+    pub(super) fn add_all(&mut self, other: &OperationCallees) {
+        self.calls += other.calls;
+        other.callees.iter().for_each(|&count| self.add(count));
+    }
+
+    pub(super) fn add(&mut self, count: CalleeCount) {
         match self.callees.binary_search_by_key(&count.callee, |known| known.callee) {
             Ok(index) => self.callees[index].calling += count.calling,
             Err(index) => self.callees.insert(index, count),

@@ -8,15 +8,20 @@
 //! wrong nevertheless. Which callees a call has is known from the other calls of the same operation: a call without a
 //! callee that nearly all others have is not measured. An incomplete request lost at least one call that had callees, below
 //! any of its calls that may have had another callee: of such a request only calls with every callee that they may have are
-//! measured. Whether a call was lost does not depend on its time, so that the other calls are a fair sample.
+//! measured; so are those of a replica that loses more spans than its peers. Whether a call was lost does not depend on its
+//! time, so that the other calls are a fair sample.
 
 mod began;
 mod callees;
+mod lossy_replicas;
 
 use crate::population::Selected;
 use began::began_to_lose;
 use callees::{Callees, Expected, expected_states};
 use laggard_engine::{RequestRange, RequestView};
+use laggard_model::ReplicaId;
+use lossy_replicas::lossy_replicas;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// With less than this share of incomplete requests, every call is measured.
@@ -34,6 +39,8 @@ pub(crate) struct CallGaps {
     structures: Vec<Box<[CallState]>>,
     /// Whether both sides lost alike.
     is_even: bool,
+    /// Whether each replica lost more spans than its peers, on either side.
+    lossy: Box<[bool]>,
     /// Whether intact calls of incomplete requests are measured.
     uses_incomplete: bool,
     /// Share of the time of all calls that is of calls that are not measured.
@@ -55,7 +62,9 @@ impl CallGaps {
     pub(crate) fn is_measured(&self, request: &RequestView<'_>, node: usize) -> bool {
         match self.structures[request.structure()][node] {
             CallState::Intact => true,
-            CallState::MayLack => request.is_complete() && self.is_even,
+            CallState::MayLack => {
+                request.is_complete() && self.is_even && !self.lossy[request.replica(node).index()]
+            }
             CallState::HasGap => false,
         }
     }
@@ -105,12 +114,14 @@ pub(crate) fn call_gaps(sides: &[Side<'_>]) -> Option<Vec<Arc<CallGaps>>> {
     let is_even = !losses_began && most <= (INCOMPLETE_FACTOR_MAX * least).max(INCOMPLETE_CUT_OFF);
     // Lines of call logs are lost one by one: where a return is missing, the end of the call is not known.
     let uses_incomplete = is_even && sides.iter().all(|side| side.range.requests().call_records() == 0);
+    let lossy: BTreeSet<ReplicaId> = sides.iter().flat_map(|side| lossy_replicas(side, &all)).collect();
     let expected: Vec<Expected> = all.operations.iter().map(Expected::new).collect();
     let gaps = |side: &Side<'_>| {
         let structures = side.selected.range().requests().structures().iter();
         let states = |structure| expected_states(structure, side.selected.operations(), &expected);
         let structures = structures.map(states).collect();
-        let mut gaps = CallGaps { structures, is_even, uses_incomplete, unmeasured_share: 0.0 };
+        let lossy = side.selected.replicas().iter().map(|replica| lossy.contains(replica)).collect();
+        let mut gaps = CallGaps { structures, is_even, lossy, uses_incomplete, unmeasured_share: 0.0 };
         gaps.count_unmeasured(&side.range);
         Arc::new(gaps)
     };
@@ -199,9 +210,39 @@ mod tests {
         assert_eq!(calls[5], [true; 3], "it has all that such calls have");
     }
 
+    const WITHOUT_LOAD: &str = "1 - get@h 0..100 server\n2 1 read@h 10..20 client";
+    const WITHOUT_BOTH: &str = "1 - get@h 0..100 server";
+
+    /// Whether calls of `get` are measured: on replica h without `load`, and on replica b with both and with none of their callees.
+    /// `h` and `b` have the calls of each replica, which repeat.
+    fn measured_on(h: [&str; 4], b: [&str; 4]) -> [bool; 3] {
+        let on_b = b.map(|text| text.replace("@h", "@b"));
+        let mut traces: Vec<&str> = vec![ALL, WITHOUT_LOAD, INCOMPLETE];
+        let others = [ALL, WITHOUT_BOTH].map(|text| text.replace("@h", "@b"));
+        traces.extend(others.iter().map(String::as_str));
+        (0..400).for_each(|index| traces.extend([h[index % 4], &on_b[index % 4]]));
+        let requests = requests(&traces);
+        let (calls, _) = measured(&requests, &[requests.all()]).expect("spans are lost");
+        [calls[1][0], calls[3][0], calls[4][0]]
+    }
+
+    #[test]
+    fn calls_of_a_replica_that_loses_more_than_its_peers_need_all_possible_callees() {
+        let usual = [ALL, WITHOUT_READ, WITHOUT_LOAD, WITHOUT_BOTH];
+        assert_eq!(measured_on(usual, usual), [true; 3], "both may lose, but alike");
+        let lossy = [ALL, WITHOUT_BOTH, WITHOUT_BOTH, WITHOUT_BOTH];
+        assert_eq!(measured_on(usual, lossy), [true, true, false]);
+    }
+
+    #[test]
+    fn a_replica_that_does_not_make_one_of_the_calls_need_not_lose_it() {
+        let usual = [ALL, WITHOUT_READ, WITHOUT_LOAD, WITHOUT_BOTH];
+        let without_read = [WITHOUT_READ, WITHOUT_READ, WITHOUT_BOTH, WITHOUT_BOTH];
+        assert_eq!(measured_on(usual, without_read), [true; 3]);
+    }
+
     #[test]
     fn new_losses_are_distinguished_from_fewer_calls_of_a_callee() {
-        const WITHOUT_BOTH: &str = "1 - get@h 0..100 server";
         let mut traces = vec![ALL; 160];
         traces[100..160].iter_mut().step_by(3).for_each(|trace| *trace = WITHOUT_READ);
         let rarer = requests(&traces);

@@ -18,6 +18,7 @@ mod failures;
 mod hits;
 mod incidents;
 mod load;
+mod measured;
 mod merge;
 mod patterns;
 mod reference;
@@ -37,6 +38,7 @@ use laggard_localize::{
 };
 use laggard_model::{MethodRow, OperationId, ReplicaId, Timestamp};
 use laggard_report::{Baseline, WidespreadSlowdown, Window};
+use measured::measured_categories;
 use site_study::SiteStudy;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,17 +53,18 @@ pub(crate) const ROW: MethodRow<DiagnoseMethod> = MethodRow {
 
 fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
     let settings = &question.settings.clouddiag;
+    let study = SiteStudy::new(question);
     // The smallest categories count as well: they are judged with similar ones.
     let surveyed = question.survey(1);
-    let cloud_diag = cloud_diag_with_small(&surveyed.categories, settings, question.engine.threads());
-    let study = SiteStudy::new(question);
+    let measured = measured_categories(&surveyed, &study, question);
+    let cloud_diag = cloud_diag_with_small(&measured, settings, question.engine.threads());
     let mut ruled_out: Vec<String> = clouddiag::ruled_out(&cloud_diag).into_iter().collect();
     ruled_out.extend(small_categories(question, &surveyed, &cloud_diag));
     let mut cautions = clouddiag::cautions(&cloud_diag);
     cautions.extend(small_baseline(&study, question).into_iter().chain(requests_left_out(&study)));
 
     let dispersed = dispersion::suspects(cloud_diag.suspects);
-    let patterned = patterns::suspects(&surveyed.categories, &question.settings.patterns, question.engine);
+    let patterned = patterns::suspects(&measured, &question.settings.patterns, question.engine);
     let evidence = merge::evidence_by_operation(&dispersed, &patterned, &study);
     let (suspects, unchanged) =
         dispersion::without_unchanged(first_of_each(dispersed, patterned), question, &study);

@@ -179,8 +179,21 @@ impl Columns {
             .map(|position| operations.binary_search(&position.operation).expect("it was collected"))
             .collect();
         let mut times_ns = vec![vec![0.0; category.requests.len()]; operations.len()];
+        let mut is_measured = vec![vec![false; category.requests.len()]; operations.len()];
         for call in &category.calls {
-            times_ns[column_of[call.position as usize]][call.request as usize] += call.time_ns as f64;
+            let (column, row) = (column_of[call.position as usize], call.request as usize);
+            times_ns[column][row] += call.time_ns as f64;
+            is_measured[column][row] = true;
+        }
+        // What is not measured is as usual.
+        for (times, is_measured) in times_ns.iter_mut().zip(&is_measured) {
+            if is_measured.iter().all(|&is_measured| is_measured) {
+                continue;
+            }
+            let known = times.iter().zip(is_measured).filter(|(_, is_measured)| **is_measured);
+            let usual = median(&mut known.map(|(time, _)| *time).collect::<Vec<f64>>());
+            let gaps = times.iter_mut().zip(is_measured).filter(|(_, is_measured)| !**is_measured);
+            gaps.for_each(|(time, _)| *time = usual);
         }
         Columns { operations, times_ns }
     }

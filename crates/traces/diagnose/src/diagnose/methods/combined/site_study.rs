@@ -214,7 +214,8 @@ impl SiteStudy {
         !self.incomplete[request.category as usize]
     }
 
-    fn selected<'a>(&'a self, population: &Population<'a>, index: usize) -> Selected<'a> {
+    /// The requests of a population, the window's being 0, with the calls that are not measured.
+    pub(crate) fn selected<'a>(&'a self, population: &Population<'a>, index: usize) -> Selected<'a> {
         self.union.select(population, index).with_gaps(self.gaps[index].clone())
     }
 
