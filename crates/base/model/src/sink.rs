@@ -3,7 +3,7 @@
 use crate::CallFlag;
 use crate::{
     CallRecord, Loss, Losses, Measure, Nanos, ReplicaSource, SampleRecord, Sampling, SpanId, SpanKind,
-    SpanRecord, Status, Tid, Timestamp, TraceId,
+    SpanEvent, SpanRecord, Status, Tid, Timestamp, TraceId,
 };
 
 /// Receives the records of one input, in the order of the input. A reader calls it for every record it could
@@ -26,6 +26,11 @@ pub trait Sink {
         self.lose(Loss::OtherSignal, &|| format!("{:?} at {}", sample.measure, sample.time.unix_ns()));
     }
 
+    /// Accepts an event of a span. By default it is counted as another signal.
+    fn event(&mut self, event: SpanEvent) {
+        self.lose(Loss::OtherSignal, &|| format!("an event of span {}", event.span));
+    }
+
     /// Counts something that could not be read. `example` is called only for the first of its kind.
     fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String);
 }
@@ -39,6 +44,8 @@ pub struct Collect {
     pub calls: Vec<OwnedCall>,
     /// Every sample.
     pub samples: Vec<OwnedSample>,
+    /// Every event.
+    pub events: Vec<SpanEvent>,
     /// Every loss.
     pub losses: Losses,
 }
@@ -139,6 +146,10 @@ impl Sink for Collect {
             callee: sample.callee.to_owned(),
             value: sample.value,
         });
+    }
+
+    fn event(&mut self, event: SpanEvent) {
+        self.events.push(event);
     }
 
     fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String) {

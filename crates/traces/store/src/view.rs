@@ -8,8 +8,8 @@ use crate::segments::{
 use futures::{StreamExt, TryStreamExt};
 use laggard_engine::{RequestSlice, SampleRow, Samples, SliceFacts, SliceSummary};
 use laggard_model::{
-    Loss, Losses, Names, Nanos, ReplicaSource, Sampling, Sink, SpanAttributes, SpanRecord, SpanRow,
-    ThreadRow, Timestamp, TraceId, WeightSource,
+    Loss, Losses, Names, Nanos, ReplicaSource, Sampling, Sink, SpanAttributes, SpanEvent, SpanRecord,
+    SpanRow, ThreadRow, Timestamp, TraceId, WeightSource, tidy_events,
 };
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -30,6 +30,10 @@ pub struct StoredTrace {
     pub spans: Vec<SpanRow>,
     /// The trace's id as received, if that differs from its display text.
     pub text: Option<Box<str>>,
+    /// Events of its spans, by span and time, without duplicates.
+    pub events: Vec<SpanEvent>,
+    /// Events beyond the limit of a span.
+    pub losses: Losses,
 }
 
 /// What was written since some segment: which requests are to be read again to know of every span.
@@ -85,7 +89,7 @@ impl View {
             SegmentKind::Traces => Some((segment.first(), segment.last())),
             // The rest of their traces may have begun before them.
             SegmentKind::Late => Some((segment.first().minus(JOIN), segment.last())),
-            SegmentKind::Samples => None,
+            SegmentKind::Samples | SegmentKind::Events => None,
         });
         WrittenSegments { next, extents: extents.collect() }
     }
@@ -129,10 +133,39 @@ impl View {
             let found: Result<Vec<SpanTable>, LocatedError> =
                 futures::stream::iter(reads).buffered(SEARCHED_AT_ONCE).try_collect().await;
             match found {
-                Ok(tables) => return Ok(stored_trace(SpanTable::merge(tables))),
+                Ok(tables) => {
+                    let Some(mut trace) = stored_trace(SpanTable::merge(tables)) else { return Ok(None) };
+                    trace.events = reading.events_of(id, &trace.spans).await?;
+                    tidy_events(&mut trace.events, &mut trace.losses);
+                    return Ok(Some(trace));
+                }
                 Err(failed) => reading.continue_without(failed).await?,
             }
         }
+    }
+
+    /// Traces with an event in a window whose text or name has this word, in any case of its ASCII letters.
+    ///
+    /// # Errors
+    /// As above.
+    pub async fn traces_that_logged(
+        &self,
+        since: Timestamp,
+        until: Timestamp,
+        word: &str,
+    ) -> Result<HashSet<TraceId>, StoreError> {
+        let word = word.to_ascii_lowercase();
+        let has = |text: &str| text.to_ascii_lowercase().contains(&word);
+        let mut reading = ViewReader::new(self, since, until);
+        let mut found = HashSet::new();
+        for segment in reading.segments(&[SegmentKind::Events], since, until) {
+            for event in reading.events(&segment).await? {
+                if (since..=until).contains(&event.time) && (has(&event.body) || has(&event.name)) {
+                    found.insert(event.trace);
+                }
+            }
+        }
+        Ok(found)
     }
 
     /// Passes the samples of a window to a sink, by time; returns import losses and what cannot be read.
@@ -206,7 +239,7 @@ impl ViewReader {
         let mut lost = Losses::none();
         for quarantined in &view.manifest.quarantined {
             if quarantined.first_ns <= until.unix_ns() && quarantined.last_ns >= since.unix_ns() {
-                lost.add_many(Loss::CorruptSegment, quarantined.spans + quarantined.samples, || {
+                lost.add_many(Loss::CorruptSegment, quarantined.spans + quarantined.samples + quarantined.events, || {
                     format!("segment {}: {}", quarantined.segment, quarantined.reason)
                 });
             }
@@ -218,6 +251,31 @@ impl ViewReader {
     fn segments(&self, kinds: &[SegmentKind], since: Timestamp, until: Timestamp) -> Vec<Arc<Segment>> {
         let filter = |segment: &&Arc<Segment>| kinds.contains(&segment.kind) && segment.meets(since, until);
         self.manifest.segments.iter().filter(filter).cloned().collect()
+    }
+
+    /// Events of a segment; none of one that is damaged, which is set aside.
+    async fn events(&mut self, segment: &Arc<Segment>) -> Result<Vec<SpanEvent>, StoreError> {
+        match self.shared.events(segment).await {
+            Ok(events) => Ok(events),
+            Err(failure) => {
+                self.continue_without(LocatedError { segment: Arc::clone(segment), failure }).await?;
+                Ok(Vec::new())
+            }
+        }
+    }
+
+    /// Events of a trace with these spans. Those logged long before or after it are not searched for.
+    async fn events_of(&mut self, id: TraceId, spans: &[SpanRow]) -> Result<Vec<SpanEvent>, StoreError> {
+        let since = spans.iter().map(|row| row.start).min().unwrap_or(Timestamp::MIN).minus(JOIN);
+        let until = spans.iter().map(SpanRow::end).max().unwrap_or(Timestamp::MAX).plus(JOIN);
+        let mut found = Vec::new();
+        for segment in self.segments(&[SegmentKind::Events], since, until) {
+            if segment.may_hold(id) {
+                let events = self.events(&segment).await?;
+                found.extend(events.into_iter().filter(|event| event.trace == id));
+            }
+        }
+        Ok(found)
     }
 
     /// Segments with spans, in the order in which those arrived.
@@ -235,7 +293,7 @@ impl ViewReader {
         if let Err(error) = self.shared.quarantine(&segment, &reason).await {
             tracing::error!(segment = segment.number, reason, %error, "a segment could not be set aside");
         }
-        self.lost.add_many(Loss::CorruptSegment, segment.spans + segment.samples, || {
+        self.lost.add_many(Loss::CorruptSegment, segment.spans + segment.samples + segment.events, || {
             format!("segment {}: {reason}", segment.number)
         });
         let mut manifest = Manifest::clone(&self.manifest);
@@ -248,7 +306,12 @@ impl ViewReader {
 fn stored_trace(mut table: SpanTable) -> Option<StoredTrace> {
     table.rows.dedup();
     let text = table.texts.into_iter().next().map(|(_, text)| text);
-    (!table.rows.is_empty()).then_some(StoredTrace { names: table.names, spans: table.rows, text })
+    (!table.rows.is_empty()).then_some(StoredTrace {
+        names: table.names,
+        spans: table.rows,
+        text,
+        ..StoredTrace::default()
+    })
 }
 
 /// Passes samples before a time to a sink.

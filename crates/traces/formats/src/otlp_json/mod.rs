@@ -5,7 +5,7 @@
 //! {"resourceSpans":[{"resource":{…},"scopeSpans":[{"scope":{…},"spans":[{…},…]}]}]}
 //! ```
 
-mod id;
+pub(crate) mod id;
 mod metric;
 mod span;
 #[cfg(test)]

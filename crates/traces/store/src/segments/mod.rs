@@ -14,6 +14,7 @@ mod commit;
 mod compact;
 mod durable;
 mod error;
+mod events_file;
 mod examine;
 mod import_notes;
 mod late;

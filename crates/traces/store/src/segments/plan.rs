@@ -3,7 +3,7 @@
 use super::layout;
 use super::manifest::SegmentKind;
 use laggard_engine::SampleRow;
-use laggard_model::{Nanos, SpanRow, Timestamp, TraceId};
+use laggard_model::{Nanos, SpanEvent, SpanRow, Timestamp, TraceId};
 use std::collections::BTreeMap;
 
 /// Sizes of segments.
@@ -15,6 +15,8 @@ pub(crate) struct SegmentLimits {
     pub(crate) group_spans: usize,
     /// Most samples of a segment.
     pub(crate) samples_max: usize,
+    /// Most events of a segment: their texts may be long.
+    pub(crate) events_max: usize,
     /// Neighboring slices with fewer rows than this together share a segment: a flush batch of few rows scattered
     /// over days must not become thousands of files.
     pub(crate) rows_shared: usize,
@@ -23,7 +25,13 @@ pub(crate) struct SegmentLimits {
 impl Default for SegmentLimits {
     /// A segment is what one core decodes in a tenth of a second.
     fn default() -> SegmentLimits {
-        SegmentLimits { spans_max: 1 << 20, group_spans: 1 << 15, samples_max: 1 << 21, rows_shared: 1 << 14 }
+        SegmentLimits {
+            spans_max: 1 << 20,
+            group_spans: 1 << 15,
+            samples_max: 1 << 21,
+            events_max: 1 << 15,
+            rows_shared: 1 << 14,
+        }
     }
 }
 
@@ -117,6 +125,40 @@ fn split(
         let last = groups.last_mut().expect("there is one from the start");
         last.rows.extend_from_slice(&rows[run.from..run.to]);
     }
+    groups
+}
+
+/// Events of one segment to be, by trace, span, and time.
+#[derive(Clone, Debug)]
+pub(crate) struct EventGroup {
+    pub(crate) slice_ns: i64,
+    pub(crate) events: Vec<SpanEvent>,
+}
+
+/// Events by segment to be: slices of few events share one.
+pub(crate) fn group_events(
+    events: Vec<SpanEvent>,
+    slice: Nanos,
+    limits: SegmentLimits,
+) -> Vec<EventGroup> {
+    let mut by_slice: BTreeMap<i64, Vec<SpanEvent>> = BTreeMap::new();
+    for event in events {
+        by_slice.entry(layout::slice_of(event.time, slice)).or_default().push(event);
+    }
+    let mut groups: Vec<EventGroup> = Vec::new();
+    for (slice_ns, mut events) in by_slice {
+        while !events.is_empty() {
+            let rest = events.split_off(events.len().min(limits.events_max));
+            match groups.last_mut() {
+                Some(last) if last.events.len() + events.len() <= limits.rows_shared => {
+                    last.events.append(&mut events);
+                }
+                _ => groups.push(EventGroup { slice_ns, events }),
+            }
+            events = rest;
+        }
+    }
+    groups.iter_mut().for_each(|group| group.events.sort_unstable());
     groups
 }
 

@@ -10,7 +10,7 @@ use super::table::FileRanges;
 use super::trace_index::TraceIndex;
 use bytes::Bytes;
 use laggard_engine::RequestSlice;
-use laggard_model::{Names, TraceId};
+use laggard_model::{Names, SpanEvent, TraceId};
 use object_store::ObjectStoreExt;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -161,6 +161,17 @@ impl SegmentsInner {
         busy(move || {
             check(&bytes, entry.bytes, entry.crc32c)?;
             super::samples_file::decode(FileRanges::from_bytes(bytes))
+        })
+        .await
+    }
+
+    /// Events of a segment, by trace, span, and time.
+    pub(crate) async fn events(&self, segment: &Segment) -> Result<Vec<SpanEvent>, SegmentError> {
+        let bytes = self.bytes(segment, FileKind::Events).await?;
+        let entry = segment.entry(FileKind::Events)?;
+        busy(move || {
+            check(&bytes, entry.bytes, entry.crc32c)?;
+            super::events_file::decode(FileRanges::from_bytes(bytes))
         })
         .await
     }

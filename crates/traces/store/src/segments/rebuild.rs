@@ -9,7 +9,7 @@ use super::spans_file::{self, TraceFilter};
 use super::table::{self, FileRanges};
 use super::trace_index::TraceIndex;
 use super::writer::SegmentFields;
-use super::{samples_file, shared};
+use super::{events_file, samples_file, shared};
 use crate::LogPosition;
 use bytes::Bytes;
 use futures::{FutureExt, TryStreamExt};
@@ -136,6 +136,13 @@ async fn read(
         segment.files.insert(FileKind::Samples, entry(&read)?);
         let samples = samples_file::decode(FileRanges::from_bytes(read))?;
         segment.set_samples(&samples.rows);
+        return Ok(segment);
+    }
+    if let Some(path) = files.files.get(&FileKind::Events) {
+        let read = bytes(objects, path).await?;
+        segment.kind = SegmentKind::Events;
+        segment.files.insert(FileKind::Events, entry(&read)?);
+        segment.set_events(&events_file::decode(FileRanges::from_bytes(read))?);
         return Ok(segment);
     }
     let Some(path) = files.files.get(&FileKind::Spans) else {

@@ -241,6 +241,7 @@ impl SegmentsInner {
             last_ns: segment.last_ns,
             spans: segment.spans,
             samples: segment.samples,
+            events: segment.events,
             reason,
             since_ns: wall_clock().unix_ns(),
         };

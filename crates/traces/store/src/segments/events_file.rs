@@ -1,0 +1,87 @@
+//! The file of events: a row an event of a span, by trace, span, and time.
+
+use super::columns;
+use super::error::SegmentError;
+use super::name_columns::{trace_at, trace_column};
+use super::table::{self, BATCH_ROWS, Column, EncodedFile, FileRanges, TableWriter};
+use arrow_array::types::{Int64Type, UInt8Type, UInt64Type};
+use arrow_array::{Int64Array, StringArray, UInt8Array, UInt64Array};
+use arrow_schema::DataType;
+use laggard_model::{Severity, SpanEvent, SpanId, Timestamp};
+use std::sync::Arc;
+
+fn event_columns() -> [Column; 6] {
+    [
+        Column::trace().dictionary(),
+        Column::plain("span", DataType::UInt64).dictionary(),
+        Column::number("time_ns", DataType::Int64),
+        Column::plain("severity", DataType::UInt8).dictionary(),
+        Column::plain("name", DataType::Utf8).dictionary(),
+        Column::plain("body", DataType::Utf8),
+    ]
+}
+
+/// Writes events, which are sorted.
+pub(crate) fn encode(events: &[SpanEvent]) -> Result<EncodedFile, SegmentError> {
+    let mut writer = TableWriter::new(&event_columns(), table::properties(BATCH_ROWS))?;
+    for events in events.chunks(BATCH_ROWS) {
+        writer.write(vec![
+            trace_column(events.iter().map(|event| event.trace))?,
+            Arc::new(UInt64Array::from_iter_values(events.iter().map(|event| event.span.value()))),
+            Arc::new(Int64Array::from_iter_values(events.iter().map(|event| event.time.unix_ns()))),
+            Arc::new(UInt8Array::from_iter_values(events.iter().map(|event| event.severity.number()))),
+            Arc::new(StringArray::from_iter_values(events.iter().map(|event| &*event.name))),
+            Arc::new(StringArray::from_iter_values(events.iter().map(|event| &*event.body))),
+        ])?;
+    }
+    writer.finish()
+}
+
+/// Reads events.
+pub(crate) fn decode(ranges: FileRanges) -> Result<Vec<SpanEvent>, SegmentError> {
+    let metadata = table::footer(&ranges)?;
+    let mut out = Vec::new();
+    for batch in table::batches(ranges, metadata, &event_columns(), None)? {
+        let batch = batch?;
+        let traces = columns::traces(&batch, "trace")?;
+        let spans = columns::numbers::<UInt64Type>(&batch, "span")?;
+        let times = columns::numbers::<Int64Type>(&batch, "time_ns")?;
+        let severities = columns::numbers::<UInt8Type>(&batch, "severity")?;
+        let names = columns::optional_texts(&batch, "name")?;
+        let bodies = columns::optional_texts(&batch, "body")?;
+        for index in 0..batch.num_rows() {
+            let span = SpanId::new(spans[index]);
+            out.push(SpanEvent {
+                trace: trace_at(traces, index),
+                span: span.ok_or_else(|| SegmentError::damaged("has an event without a span"))?,
+                time: Timestamp::from_unix_ns(times[index]),
+                severity: Severity::from_number(u64::from(severities[index])),
+                name: names.value(index).into(),
+                body: bodies.value(index).into(),
+            });
+        }
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use laggard_model::TraceId;
+
+    #[test]
+    fn events_survive_encoding_and_decoding() {
+        let events: Vec<SpanEvent> = (1..200)
+            .map(|number| SpanEvent {
+                trace: TraceId::from_value(u128::MAX / number),
+                span: SpanId::new(number as u64).unwrap(),
+                time: Timestamp::from_unix_ns(number as i64 - 50),
+                severity: Severity::from_number(number as u64 % 25),
+                name: if number % 3 == 0 { "exception".into() } else { "".into() },
+                body: "é".repeat(number as usize).into(),
+            })
+            .collect();
+        let file = encode(&events).unwrap();
+        assert_eq!(decode(FileRanges::from_bytes(file.bytes)).unwrap(), events);
+    }
+}
