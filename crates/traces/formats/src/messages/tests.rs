@@ -54,14 +54,32 @@ fn a_metrics_message_is_not_read_as_spans() {
 }
 
 #[test]
-fn log_records_are_counted() {
-    let (found, result) = read(MessageKind::LogsProtobuf, &request([span(1, "a"), span(2, "b")]));
-    assert_eq!(
-        (result, found.losses.count(Loss::OtherSignal), found.spans.len()),
-        (Ok(MessageContents::default()), 2, 0)
-    );
-    let json = br#"{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":{}},{}]},{}]}]}"#;
-    assert_eq!(read(MessageKind::LogsJson, json).0.losses.count(Loss::OtherSignal), 2);
+fn log_records_of_a_span_become_events_and_the_others_are_counted() {
+    let text = |text: &str| Encoder::default().bytes(1, text);
+    let ids = || Encoder::default().bytes(9, [1; 16]).bytes(10, [2; 8]);
+    let full = ids().fixed64(1, 9).varint(2, 17).message(5, text("no stock")).bytes(12, "stock");
+    let records = [
+        full,
+        // The time at which it was observed stands in.
+        ids().fixed64(11, 7).message(5, text(&"é".repeat(3_000))),
+        ids().message(5, text("without a time")),
+        Encoder::default().fixed64(1, 9).message(5, text("without a span")),
+    ];
+    let (found, result) = read(MessageKind::LogsProtobuf, &request(records));
+    assert_eq!(result, Ok(MessageContents::default()));
+    let losses = [Loss::UntracedLog, Loss::MalformedRecord, Loss::LongLog].map(|loss| found.losses.count(loss));
+    assert_eq!((found.events.len(), losses), (2, [1; 3]));
+    let event = &found.events[0];
+    assert_eq!((event.time.unix_ns(), event.severity.name(), &*event.name), (9, "ERROR", "stock"));
+    assert_eq!((&*event.body, event.span.to_string().as_str()), ("no stock", "0202020202020202"));
+    assert_eq!((found.events[1].time.unix_ns(), found.events[1].body.len()), (7, 4_096));
+
+    let json = br#"{"resourceLogs":[{"scopeLogs":[{"logRecords":[
+        {"traceId":"01010101010101010101010101010101","spanId":"0202020202020202","timeUnixNano":"9",
+         "severityNumber":17,"eventName":"stock","body":{"stringValue":"no stock"}},{"body":{}},7]},{}]}]}"#;
+    let (again, result) = read(MessageKind::LogsJson, json);
+    assert_eq!((result, &again.events[..]), (Ok(MessageContents::default()), &found.events[..1]));
+    assert_eq!(again.losses.count(Loss::UntracedLog) + again.losses.count(Loss::MalformedRecord), 2);
 }
 
 #[test]
