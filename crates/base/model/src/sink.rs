@@ -2,8 +2,8 @@
 
 use crate::CallFlag;
 use crate::{
-    CallRecord, Loss, Losses, Measure, Nanos, ReplicaSource, SampleRecord, Sampling, SpanId, SpanKind,
-    SpanEvent, SpanRecord, Status, Tid, Timestamp, TraceId,
+    CallRecord, Loss, Losses, Measure, Nanos, ReplicaSource, SampleRecord, Sampling, SpanEvent, SpanId,
+    SpanKind, SpanRecord, Status, Tid, Timestamp, TraceId,
 };
 
 /// Receives the records of one input, in the order of the input. A reader calls it for every record it could

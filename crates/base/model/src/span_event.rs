@@ -104,7 +104,10 @@ mod tests {
         tidy_events(&mut events, &mut losses);
         assert_eq!(events.len(), EVENTS_PER_SPAN_MAX + 1);
         assert_eq!(losses.count(Loss::EventLimit), 3);
-        assert_eq!((events[0].time.unix_ns(), events[127].time.unix_ns(), events[128].span.value()), (0, 127, 2));
+        assert_eq!(
+            (events[0].time.unix_ns(), events[127].time.unix_ns(), events[128].span.value()),
+            (0, 127, 2)
+        );
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use crate::ingest::cut;
 use laggard_model::{
     AttributeSetId, CallRecord, CallRow, Loss, Losses, Measure, Names, OperationKey, ReplicaId,
-    ReplicaSource, SampleRecord, Sink, SpanKind, SpanEvent, SpanRecord, SpanRow, TailSampler, Tid, Timestamp, TraceId,
-    WeightSource,
+    ReplicaSource, SampleRecord, Sink, SpanEvent, SpanKind, SpanRecord, SpanRow, TailSampler, Tid, Timestamp,
+    TraceId, WeightSource,
 };
 
 /// The contents of one message or file, with handles into its own names: what a receiver passes to a store, and
@@ -134,7 +134,10 @@ const TEXTS_SEARCHED: usize = 64;
 impl Batch {
     /// Whether there is nothing to keep. Losses alone are nothing.
     pub fn is_empty(&self) -> bool {
-        self.spans.is_empty() && self.calls.is_empty() && self.samples.rows.is_empty() && self.events.is_empty()
+        self.spans.is_empty()
+            && self.calls.is_empty()
+            && self.samples.rows.is_empty()
+            && self.events.is_empty()
     }
 
     fn replica(&mut self, name: &str) -> ReplicaId {

@@ -239,9 +239,11 @@ impl ViewReader {
         let mut lost = Losses::none();
         for quarantined in &view.manifest.quarantined {
             if quarantined.first_ns <= until.unix_ns() && quarantined.last_ns >= since.unix_ns() {
-                lost.add_many(Loss::CorruptSegment, quarantined.spans + quarantined.samples + quarantined.events, || {
-                    format!("segment {}: {}", quarantined.segment, quarantined.reason)
-                });
+                lost.add_many(
+                    Loss::CorruptSegment,
+                    quarantined.spans + quarantined.samples + quarantined.events,
+                    || format!("segment {}: {}", quarantined.segment, quarantined.reason),
+                );
             }
         }
         ViewReader { shared: Arc::clone(&view.shared), manifest: Arc::clone(&view.manifest), lost }

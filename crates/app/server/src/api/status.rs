@@ -80,6 +80,8 @@ pub(crate) struct ReceiverRow {
     pub(crate) spans: u64,
     /// Samples ingested.
     pub(crate) samples: u64,
+    /// Events of spans ingested, from log records.
+    pub(crate) events: u64,
     /// Rejected records of accepted messages.
     pub(crate) rejected: u64,
     /// Bytes of messages as sent.
@@ -183,6 +185,7 @@ pub(crate) fn receivers(state: &AppState) -> Vec<ReceiverRow> {
             refused: figures.refused,
             spans: figures.spans,
             samples: figures.samples,
+            events: figures.events,
             rejected: figures.rejected,
             bytes: figures.bytes,
         });

@@ -10,9 +10,7 @@ mod body;
 use crate::lax_json::{LaxText, Number};
 use crate::otlp_json::id;
 use body::{read_json_body, read_json_exception, read_wire_body, read_wire_exception};
-use laggard_model::{
-    EVENT_TEXT_BYTES_MAX, Loss, Severity, Sink, SpanEvent, SpanId, Timestamp, TraceId,
-};
+use laggard_model::{EVENT_TEXT_BYTES_MAX, Loss, Severity, Sink, SpanEvent, SpanId, Timestamp, TraceId};
 use laggard_wire::{Fields, Value, WireError};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -39,7 +37,8 @@ impl LogFields {
         };
         let time_ns = i64::try_from(self.time_ns).ok().filter(|&ns| ns > 0);
         let Some(time_ns) = time_ns else {
-            return sink.lose(Loss::MalformedRecord, &|| format!("a log record of span {span} without a time"));
+            return sink
+                .lose(Loss::MalformedRecord, &|| format!("a log record of span {span} without a time"));
         };
         let time = Timestamp::from_unix_ns(time_ns);
         let severity = Severity::from_number(self.severity);
@@ -201,7 +200,8 @@ mod tests {
 
     #[test]
     fn severities_are_numbers_or_names() {
-        let read = ["9", "SEVERITY_NUMBER_WARN", "SEVERITY_NUMBER_ERROR4", "FATAL5", "loud", ""].map(severity_number);
+        let read = ["9", "SEVERITY_NUMBER_WARN", "SEVERITY_NUMBER_ERROR4", "FATAL5", "loud", ""]
+            .map(severity_number);
         assert_eq!(read, [9, 13, 20, 0, 0, 0]);
     }
 }

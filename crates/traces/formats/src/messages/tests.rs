@@ -67,7 +67,8 @@ fn log_records_of_a_span_become_events_and_the_others_are_counted() {
     ];
     let (found, result) = read(MessageKind::LogsProtobuf, &request(records));
     assert_eq!(result, Ok(MessageContents::default()));
-    let losses = [Loss::UntracedLog, Loss::MalformedRecord, Loss::LongLog].map(|loss| found.losses.count(loss));
+    let losses =
+        [Loss::UntracedLog, Loss::MalformedRecord, Loss::LongLog].map(|loss| found.losses.count(loss));
     assert_eq!((found.events.len(), losses), (2, [1; 3]));
     let event = &found.events[0];
     assert_eq!((event.time.unix_ns(), event.severity.name(), &*event.name), (9, "ERROR", "stock"));

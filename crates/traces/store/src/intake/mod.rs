@@ -20,8 +20,8 @@ pub(crate) use naming::NAMES_MAX;
 use crate::{ClosePoint, LogPosition};
 use laggard_engine::{AttributeLimit, Batch, Origins, SampleRow, Samples};
 use laggard_model::{
-    AttributeSetId, AttributeText, CallRow, Losses, OperationId, ReplicaId, SpanEvent, SpanId, SpanRow, Tid, Timestamp,
-    TraceId,
+    AttributeSetId, AttributeText, CallRow, Losses, OperationId, ReplicaId, SpanEvent, SpanId, SpanRow, Tid,
+    Timestamp, TraceId,
 };
 use naming::{BatchHandles, NameTable};
 use std::collections::{HashMap, HashSet};

@@ -136,11 +136,7 @@ pub(crate) struct EventGroup {
 }
 
 /// Events by segment to be: slices of few events share one.
-pub(crate) fn group_events(
-    events: Vec<SpanEvent>,
-    slice: Nanos,
-    limits: SegmentLimits,
-) -> Vec<EventGroup> {
+pub(crate) fn group_events(events: Vec<SpanEvent>, slice: Nanos, limits: SegmentLimits) -> Vec<EventGroup> {
     let mut by_slice: BTreeMap<i64, Vec<SpanEvent>> = BTreeMap::new();
     for event in events {
         by_slice.entry(layout::slice_of(event.time, slice)).or_default().push(event);

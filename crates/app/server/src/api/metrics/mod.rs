@@ -80,12 +80,13 @@ type OfStore<'a> = dyn Fn(&StoreState) -> Option<f64> + 'a;
 
 fn received(out: &mut Exposition, state: &AppState) {
     let rows = receivers(state);
-    let all: [Figure<OfReceiver>; 7] = [
+    let all: [Figure<OfReceiver>; 8] = [
         ("laggard_received_requests", "Messages received", |row| row.requests),
         ("laggard_deferred_requests", "Messages rejected with a time to retry after", |row| row.deferred),
         ("laggard_refused_requests", "Messages rejected permanently", |row| row.refused),
         ("laggard_received_spans", "Spans ingested", |row| row.spans),
         ("laggard_received_samples", "Samples ingested", |row| row.samples),
+        ("laggard_received_events", "Events of spans ingested, from log records", |row| row.events),
         ("laggard_rejected_records", "Rejected records of accepted messages", |row| row.rejected),
         ("laggard_received_bytes", "Bytes of messages as sent", |row| row.bytes),
     ];

@@ -115,7 +115,8 @@ fn from_wire(value: &[u8], depth: usize) -> Json {
 
 /// Values by the names of `AnyValue`; what has none of them is shown as it was written.
 fn from_json(value: &Json, depth: usize) -> Json {
-    let Some((name, inner)) = value.as_object().filter(|object| object.len() == 1).and_then(|it| it.iter().next())
+    let Some((name, inner)) =
+        value.as_object().filter(|object| object.len() == 1).and_then(|it| it.iter().next())
     else {
         return value.clone();
     };
@@ -127,14 +128,14 @@ fn from_json(value: &Json, depth: usize) -> Json {
         "stringValue" | "string_value" | "boolValue" | "bool_value" | "doubleValue" | "double_value"
         | "bytesValue" | "bytes_value" => inner.clone(),
         // 64-bit integers are texts in protobuf's JSON.
-        "intValue" | "int_value" => {
-            inner.as_str().and_then(|digits| digits.parse::<i64>().ok()).map_or_else(|| inner.clone(), Json::from)
-        }
+        "intValue" | "int_value" => inner
+            .as_str()
+            .and_then(|digits| digits.parse::<i64>().ok())
+            .map_or_else(|| inner.clone(), Json::from),
         "arrayValue" | "array_value" => items(&["values"]).map(|item| from_json(item, depth + 1)).collect(),
         "kvlistValue" | "kvlist_value" => {
-            let named = |pair: &Json| {
-                Some((pair["key"].as_str()?.to_owned(), from_json(&pair["value"], depth + 1)))
-            };
+            let named =
+                |pair: &Json| Some((pair["key"].as_str()?.to_owned(), from_json(&pair["value"], depth + 1)));
             Json::Object(items(&["values"]).filter_map(named).collect())
         }
         _ => value.clone(),
@@ -159,7 +160,10 @@ mod tests {
         assert_eq!(read_wire_body(&word), "slow");
         let pair = [field(1, b"why"), field(2, &word)].concat();
         assert_eq!(read_wire_body(&field(6, &field(1, &pair))), r#"{"why":"slow"}"#);
-        assert_eq!(read_wire_body(&field(5, &[field(1, &word), field(1, &[0x10, 1])].concat())), r#"["slow",true]"#);
+        assert_eq!(
+            read_wire_body(&field(5, &[field(1, &word), field(1, &[0x10, 1])].concat())),
+            r#"["slow",true]"#
+        );
         assert_eq!(read_wire_body(&[]), "");
         let body = json!({"kvlistValue": {"values": [{"key": "n", "value": {"intValue": "7"}}]}});
         assert_eq!(read_json_body(&body), r#"{"n":7}"#);

@@ -9,7 +9,9 @@ use crate::segments::manifest::FORMAT;
 use crate::{FlushBatch, StoreSettings, View};
 use futures::TryStreamExt;
 use laggard_engine::Origins;
-use laggard_model::{AdjustedCount, Loss, Nanos, Severity, SpanEvent, SpanId, SpanKind, SpanRow, Status, Timestamp, TraceId};
+use laggard_model::{
+    AdjustedCount, Loss, Nanos, Severity, SpanEvent, SpanId, SpanKind, SpanRow, Status, Timestamp, TraceId,
+};
 use object_store::memory::InMemory;
 use object_store::path::Path as ObjectPath;
 use object_store::{ObjectStore, ObjectStoreExt};
@@ -78,12 +80,8 @@ async fn describe(view: &View) -> String {
     let mut exported = TextSink::default();
     view.spans(Timestamp::MIN, Timestamp::MAX, &mut exported).await.unwrap();
     exported.spans.into_iter().for_each(|span| line(format!("span {span}")));
-    let mut logged: Vec<TraceId> = view
-        .traces_that_logged(Timestamp::MIN, Timestamp::MAX, "")
-        .await
-        .unwrap()
-        .into_iter()
-        .collect();
+    let mut logged: Vec<TraceId> =
+        view.traces_that_logged(Timestamp::MIN, Timestamp::MAX, "").await.unwrap().into_iter().collect();
     logged.sort_unstable();
     for trace in logged {
         let stored = view.trace(trace).await.unwrap().unwrap();

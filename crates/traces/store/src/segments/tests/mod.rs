@@ -15,7 +15,8 @@ use object_store::ObjectStore;
 use std::sync::Arc;
 
 /// Small limits, so that a few spans reach all of them.
-const SMALL: SegmentLimits = SegmentLimits { spans_max: 12, group_spans: 4, samples_max: 6, events_max: 6, rows_shared: 3 };
+const SMALL: SegmentLimits =
+    SegmentLimits { spans_max: 12, group_spans: 4, samples_max: 6, events_max: 6, rows_shared: 3 };
 
 /// Opens segments with small sizes.
 async fn open(objects: &Arc<dyn ObjectStore>, settings: &StoreSettings) -> Segments {
