@@ -26,10 +26,13 @@ pub trait Sink {
         self.lose(Loss::OtherSignal, &|| format!("{:?} at {}", sample.measure, sample.time.unix_ns()));
     }
 
-    /// Accepts an event of a span. By default it is counted as another signal.
-    fn event(&mut self, event: SpanEvent) {
-        self.lose(Loss::OtherSignal, &|| format!("an event of span {}", event.span));
+    /// Whether events are of use: what answers no question about them saves readers the work.
+    fn wants_events(&self) -> bool {
+        false
     }
+
+    /// Takes an event of a span, which may come before its span or without it.
+    fn event(&mut self, _event: SpanEvent) {}
 
     /// Counts something that could not be read. `example` is called only for the first of its kind.
     fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String);
@@ -146,6 +149,10 @@ impl Sink for Collect {
             callee: sample.callee.to_owned(),
             value: sample.value,
         });
+    }
+
+    fn wants_events(&self) -> bool {
+        true
     }
 
     fn event(&mut self, event: SpanEvent) {

@@ -2,8 +2,8 @@
 
 use crate::{Loss, Losses, SpanId, Timestamp, TraceId};
 
-// Limit: bytes of one logged text | cut between characters, counted (`long_log`)
-/// Most bytes of an event's text, and of its name.
+// Limit: bytes of one logged text, and of the attributes of one event | cut between characters, or left out; counted (`long_log`)
+/// Most bytes of an event's text, of its name, and of its attributes.
 pub const EVENT_TEXT_BYTES_MAX: usize = 4_096;
 
 // Limit: logged events of one span | the latest are left out, counted (`event_limit`)
@@ -54,12 +54,14 @@ pub struct SpanEvent {
     pub name: Box<str>,
     /// What was logged, as text.
     pub body: Box<str>,
+    /// Its attributes, as a JSON object; empty without any.
+    pub attributes: Box<str>,
 }
 
 impl SpanEvent {
     /// Memory it uses, in bytes.
     pub fn bytes(&self) -> usize {
-        size_of::<SpanEvent>() * 3 / 2 + self.name.len() + self.body.len()
+        size_of::<SpanEvent>() * 3 / 2 + self.name.len() + self.body.len() + self.attributes.len()
     }
 }
 
@@ -92,6 +94,7 @@ mod tests {
             severity: Severity::from_number(9),
             name: "".into(),
             body: "text".into(),
+            attributes: "".into(),
         }
     }
 

@@ -214,6 +214,10 @@ impl Sink for Batch {
         self.samples.push(sample);
     }
 
+    fn wants_events(&self) -> bool {
+        true
+    }
+
     fn event(&mut self, event: SpanEvent) {
         self.events.push(event);
     }

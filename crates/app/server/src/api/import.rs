@@ -17,7 +17,7 @@ use axum::{Extension, Json};
 use futures::StreamExt;
 use http::StatusCode;
 use laggard_engine::Batch;
-use laggard_model::{CallRecord, Loss, Losses, SampleRecord, Sink, SpanRecord, Timestamp};
+use laggard_model::{CallRecord, Loss, Losses, SampleRecord, Sink, SpanEvent, SpanRecord, Timestamp};
 use laggard_params::SampleReading;
 use laggard_store::AppendError;
 use serde::{Deserialize, Serialize};
@@ -202,6 +202,15 @@ impl Sink for Filling {
 
     fn sample(&mut self, sample: &SampleRecord<'_>) {
         self.batch.sample(sample);
+        self.count();
+    }
+
+    fn wants_events(&self) -> bool {
+        true
+    }
+
+    fn event(&mut self, event: SpanEvent) {
+        self.batch.event(event);
         self.count();
     }
 

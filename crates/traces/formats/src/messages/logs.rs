@@ -5,12 +5,10 @@
 //! ```
 //! Reference: `logs/v1/logs.proto` of <https://github.com/open-telemetry/opentelemetry-proto>.
 
-mod body;
-
+use crate::events::{EventFields, EventPlace, RECORD_BYTES_MAX, excerpt, json_value, wire_value};
 use crate::lax_json::{LaxText, Number};
 use crate::otlp_json::id;
-use body::{read_json_body, read_json_exception, read_wire_body, read_wire_exception};
-use laggard_model::{EVENT_TEXT_BYTES_MAX, Loss, Severity, Sink, SpanEvent, SpanId, Timestamp, TraceId};
+use laggard_model::{Loss, Severity, Sink, SpanId, Timestamp, TraceId};
 use laggard_wire::{Fields, Value, WireError};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -19,46 +17,33 @@ use serde_json::value::RawValue;
 const PATH: [u32; 3] = [1, 2, 2];
 
 /// A record as it was written, in either encoding.
+#[derive(Default)]
 struct LogFields {
     trace: Option<TraceId>,
     span: Option<SpanId>,
-    /// When it happened, or when it was observed if that is not known; nanoseconds since the epoch, 0 for none.
-    time_ns: u64,
-    severity: u64,
-    name: String,
-    body: String,
+    /// When it happened, and when it was observed; nanoseconds since the epoch, 0 for none.
+    times_ns: [u64; 2],
+    event: EventFields,
 }
 
 impl LogFields {
     /// Passes the record on, or counts it.
     fn emit(self, sink: &mut dyn Sink) {
         let (Some(trace), Some(span)) = (self.trace, self.span) else {
-            return sink.lose(Loss::UntracedLog, &|| excerpt(&self.body).to_owned());
+            return sink.lose(Loss::UntracedLog, &|| excerpt(&self.event.clone().take_body()).to_owned());
         };
-        let time_ns = i64::try_from(self.time_ns).ok().filter(|&ns| ns > 0);
-        let Some(time_ns) = time_ns else {
-            return sink
-                .lose(Loss::MalformedRecord, &|| format!("a log record of span {span} without a time"));
+        let mut times =
+            self.times_ns.into_iter().filter_map(|ns| i64::try_from(ns).ok().filter(|&ns| ns > 0));
+        let Some(time) = times.next().map(Timestamp::from_unix_ns) else {
+            let what = || format!("a log record of span {span} without a time");
+            return sink.lose(Loss::MalformedRecord, &what);
         };
-        let time = Timestamp::from_unix_ns(time_ns);
-        let severity = Severity::from_number(self.severity);
-        let (name, body) = (cut(self.name, span, sink), cut(self.body, span, sink));
-        sink.event(SpanEvent { trace, span, time, severity, name, body });
+        self.event.emit(EventPlace { trace, span, time }, sink);
     }
 }
 
-/// The start of a text, as an example.
-fn excerpt(text: &str) -> &str {
-    &text[..text.floor_char_boundary(80)]
-}
-
-/// A text within the limit.
-fn cut(mut text: String, span: SpanId, sink: &mut dyn Sink) -> Box<str> {
-    if text.len() > EVENT_TEXT_BYTES_MAX {
-        sink.lose(Loss::LongLog, &|| format!("span {span}: {} …", excerpt(&text)));
-        text.truncate(text.floor_char_boundary(EVENT_TEXT_BYTES_MAX));
-    }
-    text.into()
+fn lose_oversized(bytes: usize, sink: &mut dyn Sink) {
+    sink.lose(Loss::OversizedRecord, &|| format!("a log record of {bytes} bytes"));
 }
 
 /// Reads `ExportLogsServiceRequest`; what is wrong with it otherwise.
@@ -69,6 +54,10 @@ pub(super) fn read_protobuf(message: &[u8], sink: &mut dyn Sink) -> Option<Strin
 
 fn read_level(message: &[u8], path: &[u32], sink: &mut dyn Sink) -> Result<(), WireError> {
     let Some((&number, below)) = path.split_first() else {
+        if message.len() > RECORD_BYTES_MAX {
+            lose_oversized(message.len(), sink);
+            return Ok(());
+        }
         match read_record(message) {
             Ok(record) => record.emit(sink),
             Err(WireError) => {
@@ -88,27 +77,22 @@ fn read_level(message: &[u8], path: &[u32], sink: &mut dyn Sink) -> Result<(), W
 }
 
 fn read_record(message: &[u8]) -> Result<LogFields, WireError> {
-    let (mut trace, mut span) = (None, None);
-    let (mut time_ns, mut observed_ns, mut severity) = (0, 0, 0);
-    let (mut name, mut body) = (String::new(), String::new());
+    let mut record = LogFields::default();
     for field in Fields::new(message) {
         match field? {
-            (1, Value::Fixed64(ns)) => time_ns = ns,
-            (2, Value::Varint(number)) => severity = number,
-            (5, Value::Bytes(value)) => body = read_wire_body(value),
-            (9, Value::Bytes(bytes)) => trace = bytes.try_into().ok().map(TraceId::from_bytes),
-            (10, Value::Bytes(bytes)) => span = bytes.try_into().ok().and_then(SpanId::from_bytes),
-            (11, Value::Fixed64(ns)) => observed_ns = ns,
-            (12, Value::Bytes(bytes)) => name = String::from_utf8_lossy(bytes).into_owned(),
+            (1, Value::Fixed64(ns)) => record.times_ns[0] = ns,
+            (2, Value::Varint(number)) => record.event.severity = number,
+            (5, Value::Bytes(value)) => record.event.body = wire_value::read_value(value),
+            (9, Value::Bytes(bytes)) => record.trace = bytes.try_into().ok().map(TraceId::from_bytes),
+            (10, Value::Bytes(bytes)) => record.span = bytes.try_into().ok().and_then(SpanId::from_bytes),
+            (11, Value::Fixed64(ns)) => record.times_ns[1] = ns,
+            (12, Value::Bytes(bytes)) => record.event.name = String::from_utf8_lossy(bytes).into_owned(),
             _ => {}
         }
     }
-    if body.is_empty() {
-        body = read_wire_exception(message, 6);
-    }
-    let time_ns = if time_ns == 0 { observed_ns } else { time_ns };
-    let trace = trace.filter(|id| id.value() != 0);
-    Ok(LogFields { trace, span, time_ns, severity, name, body })
+    record.event.attributes = wire_value::read_attributes(message, 6);
+    record.trace = record.trace.filter(|id| id.value() != 0);
+    Ok(record)
 }
 
 #[derive(Deserialize)]
@@ -156,8 +140,12 @@ pub(super) fn read_json(message: &[u8], sink: &mut dyn Sink) -> Option<String> {
         Ok(request) => request,
         Err(error) => return Some(error.to_string()),
     };
-    for record in request.resource_logs.iter().flat_map(|resource| &resource.scope_logs) {
-        for record in &record.log_records {
+    for scope in request.resource_logs.iter().flat_map(|resource| &resource.scope_logs) {
+        for record in &scope.log_records {
+            if record.get().len() > RECORD_BYTES_MAX {
+                lose_oversized(record.get().len(), sink);
+                continue;
+            }
             match serde_json::from_str::<LogRecordJson<'_>>(record.get()) {
                 Ok(record) => record.fields().emit(sink),
                 Err(error) => sink.lose(Loss::MalformedRecord, &|| format!("a log record: {error}")),
@@ -168,16 +156,18 @@ pub(super) fn read_json(message: &[u8], sink: &mut dyn Sink) -> Option<String> {
 }
 
 impl LogRecordJson<'_> {
-    fn fields(&self) -> LogFields {
-        let ns = |number: Number| number.scaled(1).and_then(|ns| u64::try_from(ns).ok()).filter(|&ns| ns > 0);
-        let body = read_json_body(&self.body);
+    fn fields(self) -> LogFields {
+        let ns = |number: Number| number.scaled(1).and_then(|ns| u64::try_from(ns).ok()).unwrap_or(0);
         LogFields {
             trace: id::trace(self.trace_id.as_str()).map(|parsed| parsed.id),
             span: id::span(self.span_id.as_str()),
-            time_ns: ns(self.time).or_else(|| ns(self.observed)).unwrap_or(0),
-            severity: severity_number(self.severity.as_str()),
-            name: self.name.as_str().to_owned(),
-            body: if body.is_empty() { read_json_exception(&self.attributes) } else { body },
+            times_ns: [ns(self.time), ns(self.observed)],
+            event: EventFields {
+                severity: severity_number(self.severity.as_str()),
+                name: self.name.as_str().to_owned(),
+                body: json_value::read_value(self.body),
+                attributes: json_value::read_attributes(self.attributes),
+            },
         }
     }
 }

@@ -24,7 +24,7 @@ pub(crate) enum DecodeError {
 const SPAN_BYTES_MIN: usize = 13;
 const CALL_BYTES_MIN: usize = 4;
 /// The same of an event.
-const EVENT_BYTES_MIN: usize = 28;
+const EVENT_BYTES_MIN: usize = 29;
 
 type Decoded<T> = Result<T, DecodeError>;
 
@@ -225,6 +225,7 @@ impl<'a> ByteReader<'a> {
                 severity: Severity::from_number(u64::from(self.byte()?)),
                 name: self.text()?.into(),
                 body: self.text()?.into(),
+                attributes: self.text()?.into(),
             });
         }
         Ok(events)

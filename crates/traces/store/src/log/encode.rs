@@ -196,6 +196,7 @@ fn put_events(events: &[SpanEvent], out: &mut Vec<u8>) {
         out.push(event.severity.number());
         put_text(&event.name, out);
         put_text(&event.body, out);
+        put_text(&event.attributes, out);
     }
 }
 

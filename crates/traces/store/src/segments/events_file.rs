@@ -10,7 +10,7 @@ use arrow_schema::DataType;
 use laggard_model::{Severity, SpanEvent, SpanId, Timestamp};
 use std::sync::Arc;
 
-fn event_columns() -> [Column; 6] {
+fn event_columns() -> [Column; 7] {
     [
         Column::trace().dictionary(),
         Column::plain("span", DataType::UInt64).dictionary(),
@@ -18,6 +18,7 @@ fn event_columns() -> [Column; 6] {
         Column::plain("severity", DataType::UInt8).dictionary(),
         Column::plain("name", DataType::Utf8).dictionary(),
         Column::plain("body", DataType::Utf8),
+        Column::plain("attributes", DataType::Utf8),
     ]
 }
 
@@ -32,6 +33,7 @@ pub(crate) fn encode(events: &[SpanEvent]) -> Result<EncodedFile, SegmentError> 
             Arc::new(UInt8Array::from_iter_values(events.iter().map(|event| event.severity.number()))),
             Arc::new(StringArray::from_iter_values(events.iter().map(|event| &*event.name))),
             Arc::new(StringArray::from_iter_values(events.iter().map(|event| &*event.body))),
+            Arc::new(StringArray::from_iter_values(events.iter().map(|event| &*event.attributes))),
         ])?;
     }
     writer.finish()
@@ -49,6 +51,7 @@ pub(crate) fn decode(ranges: FileRanges) -> Result<Vec<SpanEvent>, SegmentError>
         let severities = columns::numbers::<UInt8Type>(&batch, "severity")?;
         let names = columns::optional_texts(&batch, "name")?;
         let bodies = columns::optional_texts(&batch, "body")?;
+        let attributes = columns::optional_texts(&batch, "attributes")?;
         for index in 0..batch.num_rows() {
             let span = SpanId::new(spans[index]);
             out.push(SpanEvent {
@@ -58,6 +61,7 @@ pub(crate) fn decode(ranges: FileRanges) -> Result<Vec<SpanEvent>, SegmentError>
                 severity: Severity::from_number(u64::from(severities[index])),
                 name: names.value(index).into(),
                 body: bodies.value(index).into(),
+                attributes: attributes.value(index).into(),
             });
         }
     }
@@ -79,6 +83,7 @@ mod tests {
                 severity: Severity::from_number(number as u64 % 25),
                 name: if number % 3 == 0 { "exception".into() } else { "".into() },
                 body: "é".repeat(number as usize).into(),
+                attributes: if number % 5 == 0 { r#"{"n":1}"#.into() } else { "".into() },
             })
             .collect();
         let file = encode(&events).unwrap();

@@ -54,6 +54,7 @@ fn batches() -> Vec<FlushBatch> {
         severity: Severity::from_number(17),
         name: "exception".into(),
         body: "out of stock".into(),
+        attributes: r#"{"item":"red shoe"}"#.into(),
     }];
     first.losses.add_many(Loss::InvalidId, 2, || "line 4".to_owned());
     first.origins = Origins { call_records: 5, ..Origins::default() };
