@@ -144,7 +144,7 @@ impl View {
         }
     }
 
-    /// Traces with an event in a window whose text or name has this word, in any case of its ASCII letters.
+    /// Traces with an event in a window whose text, name, or attributes have this word, in any case of its ASCII letters.
     ///
     /// # Errors
     /// As above.
@@ -159,8 +159,11 @@ impl View {
         let mut reading = ViewReader::new(self, since, until);
         let mut found = HashSet::new();
         for segment in reading.segments(&[SegmentKind::Events], since, until) {
-            for event in reading.events(&segment).await? {
-                if (since..=until).contains(&event.time) && (has(&event.body) || has(&event.name)) {
+            for event in reading.events(&segment, Selection::All).await? {
+                let is_inside = (since..=until).contains(&event.time);
+                if is_inside
+                    && [&event.body, &event.name, &event.attributes].into_iter().any(|text| has(text))
+                {
                     found.insert(event.trace);
                 }
             }
@@ -256,8 +259,12 @@ impl ViewReader {
     }
 
     /// Events of a segment; none of one that is damaged, which is set aside.
-    async fn events(&mut self, segment: &Arc<Segment>) -> Result<Vec<SpanEvent>, StoreError> {
-        match self.shared.events(segment).await {
+    async fn events(
+        &mut self,
+        segment: &Arc<Segment>,
+        selection: Selection,
+    ) -> Result<Vec<SpanEvent>, StoreError> {
+        match self.shared.events(segment, selection).await {
             Ok(events) => Ok(events),
             Err(failure) => {
                 self.continue_without(LocatedError { segment: Arc::clone(segment), failure }).await?;
@@ -270,11 +277,11 @@ impl ViewReader {
     async fn events_of(&mut self, id: TraceId, spans: &[SpanRow]) -> Result<Vec<SpanEvent>, StoreError> {
         let since = spans.iter().map(|row| row.start).min().unwrap_or(Timestamp::MIN).minus(JOIN);
         let until = spans.iter().map(SpanRow::end).max().unwrap_or(Timestamp::MAX).plus(JOIN);
+        let wanted = Arc::new(HashSet::from([id]));
         let mut found = Vec::new();
         for segment in self.segments(&[SegmentKind::Events], since, until) {
             if segment.may_hold(id) {
-                let events = self.events(&segment).await?;
-                found.extend(events.into_iter().filter(|event| event.trace == id));
+                found.extend(self.events(&segment, Selection::These(Arc::clone(&wanted))).await?);
             }
         }
         Ok(found)

@@ -47,8 +47,8 @@ pub(crate) struct SearchParameters {
     /// Only requests that take at most this many milliseconds.
     #[param(minimum = 0)]
     max_ms: Option<f64>,
-    /// Requests during whose spans something with this text was logged: its body or its name has it, in any case of
-    /// ASCII letters (1 to 200 bytes).
+    /// Requests during whose spans something with this text was logged: its body, name, or attributes have it, in any case
+    /// of ASCII letters (1 to 200 bytes).
     logged: Option<String>,
     /// Requests of this category.
     category: Option<String>,

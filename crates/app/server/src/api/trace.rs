@@ -29,7 +29,7 @@ pub(crate) struct TraceDocument {
     spans: Vec<TraceSpan>,
     /// Spans beyond the limit.
     omitted: u64,
-    /// Logged events of spans that are not there, or beyond the limit.
+    /// Events of spans that are not there, or beyond the limit.
     events_without_span: u64,
     /// Repairs and doubts of assembly.
     losses: BTreeMap<&'static str, LossRow>,
@@ -65,12 +65,12 @@ pub(crate) struct TraceSpan {
     path_ns: u64,
     /// 0 for an entry.
     depth: u32,
-    /// What was logged during it, by time; absent if nothing was.
+    /// Its events and what was logged during it, by time; absent if there is nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     events: Vec<TraceEvent>,
 }
 
-/// Something logged during a span.
+/// An event of a span, or something logged during it.
 #[derive(Deserialize, Serialize, ToSchema)]
 pub(crate) struct TraceEvent {
     /// On the clock of its host.
@@ -83,6 +83,17 @@ pub(crate) struct TraceEvent {
     name: String,
     /// The text; what is not text, as JSON.
     body: String,
+    /// Its attributes by name; absent without any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    attributes: Vec<EventAttribute>,
+}
+
+/// An attribute of something logged.
+#[derive(Deserialize, Serialize, ToSchema)]
+pub(crate) struct EventAttribute {
+    name: String,
+    /// The text; what is not text, as JSON.
+    value: String,
 }
 
 impl From<SpanEvent> for TraceEvent {
@@ -93,8 +104,19 @@ impl From<SpanEvent> for TraceEvent {
             severity_number: event.severity.number(),
             name: event.name.into(),
             body: event.body.into(),
+            attributes: event_attributes(&event.attributes),
         }
     }
+}
+
+/// Attributes from the JSON object that is stored.
+fn event_attributes(stored: &str) -> Vec<EventAttribute> {
+    let attributes: BTreeMap<String, serde_json::Value> = serde_json::from_str(stored).unwrap_or_default();
+    let text = |value| match value {
+        serde_json::Value::String(text) => text,
+        other => other.to_string(),
+    };
+    attributes.into_iter().map(|(name, value)| EventAttribute { name, value: text(value) }).collect()
 }
 
 /// Losses by name.

@@ -95,7 +95,7 @@ impl SegmentsInner {
         if enough(&small) {
             return Ok(Some(CompactionJob::new(SegmentKind::Samples, small)));
         }
-        let small = smallest(slice.events, limits.events_max, |segment| segment.events);
+        let small = smallest(slice.events, limits.event_bytes_max, |segment| segment.event_bytes);
         Ok(enough(&small).then(|| CompactionJob::new(SegmentKind::Events, small)))
     }
 
@@ -184,7 +184,7 @@ impl SegmentsInner {
     ) -> Result<Vec<Segment>, LocatedError> {
         let mut all = Vec::new();
         for segment in inputs {
-            all.extend(locate(segment, self.events(segment).await)?);
+            all.extend(locate(segment, self.events(segment, Selection::All).await)?);
         }
         tidy_events(&mut all, losses);
         let groups = plan::group_events(all, self.settings.slice, self.limits);

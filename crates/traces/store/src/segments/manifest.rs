@@ -77,6 +77,9 @@ pub(crate) struct Segment {
     /// Events of spans.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) events: u64,
+    /// Memory that its events take.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) event_bytes: u64,
     /// Notes from importing its rows; `told` in format 1.
     #[serde(alias = "told", default, skip_serializing_if = "ImportNotes::is_empty")]
     pub(crate) notes: ImportNotes,
@@ -399,6 +402,7 @@ pub(super) mod tests {
             requests: 0,
             samples: 0,
             events: 0,
+            event_bytes: 0,
             notes: ImportNotes::default(),
             files: BTreeMap::new(),
         }

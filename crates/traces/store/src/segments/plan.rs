@@ -15,8 +15,8 @@ pub(crate) struct SegmentLimits {
     pub(crate) group_spans: usize,
     /// Most samples of a segment.
     pub(crate) samples_max: usize,
-    /// Most events of a segment: their texts may be long.
-    pub(crate) events_max: usize,
+    /// Most memory that the events of a segment take: their texts are short or long.
+    pub(crate) event_bytes_max: usize,
     /// Neighboring slices with fewer rows than this together share a segment: a flush batch of few rows scattered
     /// over days must not become thousands of files.
     pub(crate) rows_shared: usize,
@@ -29,7 +29,7 @@ impl Default for SegmentLimits {
             spans_max: 1 << 20,
             group_spans: 1 << 15,
             samples_max: 1 << 21,
-            events_max: 1 << 15,
+            event_bytes_max: 16 << 20,
             rows_shared: 1 << 14,
         }
     }
@@ -142,16 +142,19 @@ pub(crate) fn group_events(events: Vec<SpanEvent>, slice: Nanos, limits: Segment
         by_slice.entry(layout::slice_of(event.time, slice)).or_default().push(event);
     }
     let mut groups: Vec<EventGroup> = Vec::new();
-    for (slice_ns, mut events) in by_slice {
-        while !events.is_empty() {
-            let rest = events.split_off(events.len().min(limits.events_max));
-            match groups.last_mut() {
-                Some(last) if last.events.len() + events.len() <= limits.rows_shared => {
-                    last.events.append(&mut events);
+    let mut bytes = 0;
+    for (slice_ns, events) in by_slice {
+        let shares = groups.last().is_some_and(|last| last.events.len() + events.len() <= limits.rows_shared);
+        let mut begins = !shares;
+        for event in events {
+            bytes += event.bytes();
+            match groups.last_mut().filter(|_| !begins && bytes <= limits.event_bytes_max) {
+                Some(last) => last.events.push(event),
+                None => {
+                    (begins, bytes) = (false, event.bytes());
+                    groups.push(EventGroup { slice_ns, events: vec![event] });
                 }
-                _ => groups.push(EventGroup { slice_ns, events }),
             }
-            events = rest;
         }
     }
     groups.iter_mut().for_each(|group| group.events.sort_unstable());

@@ -141,8 +141,11 @@ async fn read(
     if let Some(path) = files.files.get(&FileKind::Events) {
         let read = bytes(objects, path).await?;
         segment.kind = SegmentKind::Events;
-        segment.files.insert(FileKind::Events, entry(&read)?);
-        segment.set_events(&events_file::decode(FileRanges::from_bytes(read))?);
+        let file = entry(&read)?;
+        segment.files.insert(FileKind::Events, file);
+        let index = TraceIndex::read(&file, read.slice(file.tail as usize..))?;
+        let (groups, ranges) = (index.groups(TraceFilter::All), FileRanges::from_bytes(read));
+        segment.set_events(&events_file::decode(ranges, &index, groups, TraceFilter::All)?);
         return Ok(segment);
     }
     let Some(path) = files.files.get(&FileKind::Spans) else {

@@ -87,6 +87,7 @@ impl SegmentFields {
             requests: 0,
             samples: 0,
             events: 0,
+            event_bytes: 0,
             notes: ImportNotes::default(),
             files: BTreeMap::new(),
         }
@@ -122,6 +123,7 @@ impl Segment {
         self.trace_min = events.first().map(|event| event.trace);
         self.trace_max = events.last().map(|event| event.trace);
         self.events = events.len() as u64;
+        self.event_bytes = events.iter().map(SpanEvent::bytes).sum::<usize>() as u64;
     }
 }
 

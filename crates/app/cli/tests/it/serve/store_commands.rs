@@ -63,7 +63,11 @@ fn an_intact_store_passes_its_check_and_is_not_changed() {
     with_two_traces(folder.path());
     let check = store(&["check", text(folder.path())]);
     assert_eq!(check.status, 0, "{}{}", check.stdout, check.stderr);
-    assert!(check.stdout.starts_with("default: 1 segment with 1 span and 0 samples in "), "{}", check.stdout);
+    assert!(
+        check.stdout.starts_with("default: 1 segment with 1 span, 0 samples, and 0 events in "),
+        "{}",
+        check.stdout
+    );
     assert!(check.stdout.ends_with("; 1 span in the log\n"), "{}", check.stdout);
     assert!(finds_the_trace(folder.path()));
     let empty = tempfile::tempdir().unwrap();
