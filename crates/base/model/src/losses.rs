@@ -119,9 +119,9 @@ pub enum Loss {
     CoarseTime,
     /// Values of attributes beyond the limit of distinct ones, left out.
     AttributeLimit,
-    /// A log record without a trace and a span was left out.
+    /// A log record without a trace or a span was left out.
     UntracedLog,
-    /// A logged text, or the name of an event, beyond the limit of its length was cut.
+    /// Texts of an event beyond the limit of their length were cut.
     LongLog,
     /// Events of a span beyond the limit, left out.
     EventLimit,
@@ -273,7 +273,7 @@ impl Loss {
             Loss::TransactionLimit => {
                 ("transaction_limit", "transaction types or callees beyond the limit, pooled as (other)")
             }
-            Loss::UntracedLog => ("untraced_log", "log records without a trace and a span, left out"),
+            Loss::UntracedLog => ("untraced_log", "log records without a trace or a span, left out"),
             Loss::LongLog => ("long_log", "logged texts beyond the limit of their length, cut"),
             Loss::EventLimit => ("event_limit", "events beyond the limit of one span, left out"),
             kernel => kernel.kernel_row(),
