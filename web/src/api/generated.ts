@@ -507,6 +507,7 @@ export type Tone = "neutral" | "bad" | "good" | "warning" | "unsure";
 
 /** One trace. */
 export interface TraceDocument {
+  events_without_span: number;
   losses: Record<string, LossRow>; omitted: number; requests: TraceRequest[]; spans: TraceSpan[]; trace: string;
 }
 
@@ -517,8 +518,18 @@ export interface TraceRequest {
 
 /** One span. */
 export interface TraceSpan {
-  depth: number; inclusive_ns: number; kind: string; operation: string; parent?: string | null; path_ns: number;
+  depth: number; events?: TraceEvent[]; inclusive_ns: number; kind: string; operation: string; parent?: string | null; path_ns: number;
   replica: string; self_ns: number; service: string; span: string; start_ns: number; status: StatusName;
+}
+
+/** An event of a span, or something logged during it. */
+export interface TraceEvent {
+  attributes?: EventAttribute[]; body: string; name: string; severity: string; severity_number: number; time_ns: number;
+}
+
+/** An attribute of something logged. */
+export interface EventAttribute {
+  name: string; value: string;
 }
 
 /** A trace with a request that was searched for. */
