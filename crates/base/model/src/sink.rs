@@ -26,7 +26,7 @@ pub trait Sink {
         self.lose(Loss::OtherSignal, &|| format!("{:?} at {}", sample.measure, sample.time.unix_ns()));
     }
 
-    /// Whether events are of use: what answers no question about them saves readers the work.
+    /// Whether events are of use; a sink without use for them saves readers the work.
     fn wants_events(&self) -> bool {
         false
     }

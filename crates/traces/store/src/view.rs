@@ -277,11 +277,11 @@ impl ViewReader {
     async fn events_of(&mut self, id: TraceId, spans: &[SpanRow]) -> Result<Vec<SpanEvent>, StoreError> {
         let since = spans.iter().map(|row| row.start).min().unwrap_or(Timestamp::MIN).minus(JOIN);
         let until = spans.iter().map(SpanRow::end).max().unwrap_or(Timestamp::MAX).plus(JOIN);
-        let wanted = Arc::new(HashSet::from([id]));
+        let requested = Arc::new(HashSet::from([id]));
         let mut found = Vec::new();
         for segment in self.segments(&[SegmentKind::Events], since, until) {
             if segment.may_hold(id) {
-                found.extend(self.events(&segment, Selection::These(Arc::clone(&wanted))).await?);
+                found.extend(self.events(&segment, Selection::These(Arc::clone(&requested))).await?);
             }
         }
         Ok(found)

@@ -18,7 +18,7 @@ const ATTRIBUTE_BYTES_MAX: usize = EVENT_TEXT_BYTES_MAX * 3 / 4;
 
 /// The span of an event, and when the event was.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct EventPlace {
+pub(crate) struct EventRef {
     pub(crate) trace: TraceId,
     pub(crate) span: SpanId,
     pub(crate) time: Timestamp,
@@ -50,8 +50,8 @@ impl EventFields {
     }
 
     /// Passes the event on, with its texts within their limits.
-    pub(crate) fn emit(mut self, place: EventPlace, sink: &mut dyn Sink) {
-        let EventPlace { trace, span, time } = place;
+    pub(crate) fn emit(mut self, event_ref: EventRef, sink: &mut dyn Sink) {
+        let EventRef { trace, span, time } = event_ref;
         let severity = Severity::from_number(self.severity);
         let body = self.take_body();
         let (mut name, mut body) = (self.name, body);
@@ -120,7 +120,7 @@ mod tests {
     fn emitted(fields: EventFields) -> (SpanEvent, u64) {
         let mut found = Collect::default();
         let (trace, span) = (TraceId::from_value(1), SpanId::new(2).unwrap());
-        fields.emit(EventPlace { trace, span, time: Timestamp::from_unix_ns(3) }, &mut found);
+        fields.emit(EventRef { trace, span, time: Timestamp::from_unix_ns(3) }, &mut found);
         (found.events.remove(0), found.losses.count(Loss::LongLog))
     }
 
@@ -149,8 +149,8 @@ mod tests {
             EventFields { body: json!(long), attributes: attributes(named), ..EventFields::default() };
         let (event, cut) = emitted(fields);
         assert_eq!((event.body.len(), cut), (EVENT_TEXT_BYTES_MAX, 1));
-        let kept: Value = serde_json::from_str(&event.attributes).unwrap();
-        assert_eq!(kept["a"].as_str().map(str::len), Some(ATTRIBUTE_BYTES_MAX));
-        assert_eq!((kept.get("b"), &kept["c"]), (None, &json!(true)));
+        let retained: Value = serde_json::from_str(&event.attributes).unwrap();
+        assert_eq!(retained["a"].as_str().map(str::len), Some(ATTRIBUTE_BYTES_MAX));
+        assert_eq!((retained.get("b"), &retained["c"]), (None, &json!(true)));
     }
 }

@@ -34,7 +34,7 @@ fn read_pair(pair: &[u8], depth: usize) -> (String, Json) {
     (key, value)
 }
 
-/// What is longer than any text that is stored is cut, and the rest of the cut is counted where it is stored.
+/// A text, cut where it is certainly too long to be stored: that it is cut is counted later.
 fn text(bytes: &[u8]) -> String {
     let end = bytes.len().min(TEXT_BYTES_MAX);
     String::from_utf8_lossy(&bytes[..end]).into_owned()

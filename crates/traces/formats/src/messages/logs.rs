@@ -5,7 +5,7 @@
 //! ```
 //! Reference: `logs/v1/logs.proto` of <https://github.com/open-telemetry/opentelemetry-proto>.
 
-use crate::events::{EventFields, EventPlace, RECORD_BYTES_MAX, excerpt, json_value, wire_value};
+use crate::events::{EventFields, EventRef, RECORD_BYTES_MAX, excerpt, json_value, wire_value};
 use crate::lax_json::{LaxText, Number};
 use crate::otlp_json::id;
 use laggard_model::{Loss, Severity, Sink, SpanId, Timestamp, TraceId};
@@ -38,7 +38,7 @@ impl LogFields {
             let what = || format!("a log record of span {span} without a time");
             return sink.lose(Loss::MalformedRecord, &what);
         };
-        self.event.emit(EventPlace { trace, span, time }, sink);
+        self.event.emit(EventRef { trace, span, time }, sink);
     }
 }
 

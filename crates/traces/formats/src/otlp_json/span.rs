@@ -4,7 +4,7 @@ use super::id;
 use crate::attributes_json::{self, SamplingTags, ThreadTag};
 use crate::conventions::{NameQuality, OperationAttributes, OperationNamer, SpanSelection, THREAD_ATTRIBUTE};
 use crate::events::json_value::read_attributes;
-use crate::events::{EventFields, EventPlace, RECORD_BYTES_MAX};
+use crate::events::{EventFields, EventRef, RECORD_BYTES_MAX};
 use crate::lax_json::{LaxText, Number};
 use crate::pending::{SpanFields, inclusive_time};
 use crate::sampling::{self, SamplingAttributes, SpanRef, WantedAttributes};
@@ -120,7 +120,7 @@ impl OtlpSpanJson<'_> {
                         attributes: read_attributes(event.attributes),
                         ..EventFields::default()
                     };
-                    fields.emit(EventPlace { trace, span, time: time.unwrap_or(start) }, sink);
+                    fields.emit(EventRef { trace, span, time: time.unwrap_or(start) }, sink);
                 }
                 Err(error) => {
                     sink.lose(Loss::MalformedRecord, &|| format!("an event of span {span}: {error}"))

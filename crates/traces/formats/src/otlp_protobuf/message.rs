@@ -8,7 +8,7 @@ use crate::conventions::{
     THREAD_ATTRIBUTE, read_thread,
 };
 use crate::events::wire_value::read_attributes;
-use crate::events::{EventFields, EventPlace, RECORD_BYTES_MAX};
+use crate::events::{EventFields, EventRef, RECORD_BYTES_MAX};
 use crate::pending::{SpanFields, inclusive_time};
 use crate::sampling::{self, SamplingAttributes, SpanRef, WantedAttributes};
 use laggard_model::{
@@ -308,16 +308,16 @@ impl<'a> WireSpan<'a> {
             return sink.lose(Loss::OversizedRecord, &|| format!("an event of span {span}"));
         }
         let mut event = EventFields::default();
-        let mut place = EventPlace { trace: self.trace_id, span, time: self.start };
+        let mut event_ref = EventRef { trace: self.trace_id, span, time: self.start };
         for field in Fields::new(message).map_while(Result::ok) {
             match field {
-                (1, Value::Fixed64(ns)) => place.time = read_time(ns).unwrap_or(self.start),
+                (1, Value::Fixed64(ns)) => event_ref.time = read_time(ns).unwrap_or(self.start),
                 (2, Value::Bytes(name)) => event.name = String::from_utf8_lossy(name).into_owned(),
                 _ => {}
             }
         }
         event.attributes = read_attributes(message, 3);
-        event.emit(place, sink);
+        event.emit(event_ref, sink);
     }
 
     #[inline]

@@ -44,7 +44,7 @@ fn shown(server: &Running) -> Vec<String> {
 }
 
 /// How many traces a search for a logged text finds.
-fn found(server: &Running, text: &str) -> usize {
+fn traces_with(server: &Running, text: &str) -> usize {
     let window = "since=2026-01-12T08:00:00Z&until=2026-01-12T10:00:00Z";
     let answer = server.get(&format!("/api/v1/search?{window}&logged={text}"));
     assert_eq!(answer.status, 200, "{}", answer.body);
@@ -59,7 +59,7 @@ fn check(server: &Running, context: &str) {
     assert_eq!(server.post("/api/v1/flush").status, 204);
     assert_eq!(shown(server), SHOWN, "{context}");
     for (text, traces) in [("OUT%20of", 1), ("red%20shoe", 1), ("outofstock", 1), ("process%20started", 0)] {
-        assert_eq!(found(server, text), traces, "{context}: {text}");
+        assert_eq!(traces_with(server, text), traces, "{context}: {text}");
     }
 }
 

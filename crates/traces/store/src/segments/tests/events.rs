@@ -50,7 +50,7 @@ async fn texts(segments: &Segments, number: u128) -> Vec<Box<str>> {
     found.events.into_iter().map(|event| event.body).collect()
 }
 
-async fn found(segments: &Segments, word: &str) -> Vec<TraceId> {
+async fn traces_with(segments: &Segments, word: &str) -> Vec<TraceId> {
     let (view, all) = (segments.view(), (Timestamp::MIN, Timestamp::MAX));
     let mut found: Vec<TraceId> =
         view.traces_that_logged(all.0, all.1, word).await.unwrap().into_iter().collect();
@@ -69,9 +69,9 @@ async fn events_are_found_with_their_trace_and_by_their_text_once_each() {
     // Logs may come before their spans, after them, and twice.
     let (_, segments) = of(&[only_events(&one), one.clone(), only_events(&one), logged(2, &["fine"])]).await;
     assert_eq!(texts(&segments, 1).await, ["Out of stock".into(), "retried".into()]);
-    assert_eq!(found(&segments, "out OF").await, [trace(1)]);
-    assert_eq!(found(&segments, "shoe").await, [trace(1), trace(2)], "the attributes have it");
-    assert_eq!(found(&segments, "stocks").await, []);
+    assert_eq!(traces_with(&segments, "out OF").await, [trace(1)]);
+    assert_eq!(traces_with(&segments, "shoe").await, [trace(1), trace(2)], "the attributes have it");
+    assert_eq!(traces_with(&segments, "stocks").await, []);
     let start = one.spans[0].start;
     let (view, after) = (segments.view(), start.plus(Nanos::from_ns(1)));
     let found_after = view.traces_that_logged(after, Timestamp::MAX, "stock").await.unwrap();
@@ -131,7 +131,7 @@ async fn events_expire_with_their_spans() {
     segments.retain(Timestamp::from_unix_ns(0).plus(Nanos::from_ns(hour.ns() * 3))).await.unwrap();
     let figures = segments.figures();
     assert_eq!((figures.expired_spans, figures.expired_events, figures.events), (2, 2, 2));
-    assert_eq!(found(&segments, "text").await, [trace(3), trace(4)]);
+    assert_eq!(traces_with(&segments, "text").await, [trace(3), trace(4)]);
 }
 
 #[tokio::test]
@@ -187,5 +187,5 @@ async fn repair_finds_events_without_a_manifest() {
     let objects: Arc<dyn ObjectStore> = Arc::new(DurableFolder::open(&stored).unwrap());
     let segments = open(&objects, &StoreSettings::default()).await;
     assert_eq!(texts(&segments, 1).await, ["first".into()]);
-    assert_eq!(found(&segments, "second").await, [trace(2)]);
+    assert_eq!(traces_with(&segments, "second").await, [trace(2)]);
 }
