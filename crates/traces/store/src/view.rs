@@ -154,18 +154,13 @@ impl View {
         until: Timestamp,
         word: &str,
     ) -> Result<HashSet<TraceId>, StoreError> {
-        let word = word.to_ascii_lowercase();
-        let has = |text: &str| text.to_ascii_lowercase().contains(&word);
+        let word: Arc<str> = word.to_ascii_lowercase().into();
         let mut reading = ViewReader::new(self, since, until);
         let mut found = HashSet::new();
         for segment in reading.segments(&[SegmentKind::Events], since, until) {
-            for event in reading.events(&segment, Selection::All).await? {
-                let is_inside = (since..=until).contains(&event.time);
-                if is_inside
-                    && [&event.body, &event.name, &event.attributes].into_iter().any(|text| has(text))
-                {
-                    found.insert(event.trace);
-                }
+            match self.shared.traces_that_logged(&segment, since, until, Arc::clone(&word)).await {
+                Ok(traces) => found.extend(traces),
+                Err(failure) => reading.continue_without(LocatedError { segment, failure }).await?,
             }
         }
         Ok(found)

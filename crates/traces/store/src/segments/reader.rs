@@ -11,7 +11,7 @@ use super::table::FileRanges;
 use super::trace_index::TraceIndex;
 use bytes::Bytes;
 use laggard_engine::RequestSlice;
-use laggard_model::{Names, SpanEvent, TraceId};
+use laggard_model::{Names, SpanEvent, Timestamp, TraceId};
 use object_store::ObjectStoreExt;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -117,6 +117,23 @@ impl SegmentsInner {
         selection: Selection,
     ) -> Result<Vec<SpanEvent>, SegmentError> {
         self.rows(segment, selection, events_file::decode).await
+    }
+
+    /// Traces of a segment with an event in a window that has a word, which is in lower case.
+    pub(crate) async fn traces_that_logged(
+        &self,
+        segment: &Segment,
+        since: Timestamp,
+        until: Timestamp,
+        word: Arc<str>,
+    ) -> Result<HashSet<TraceId>, SegmentError> {
+        let events = self.events(segment, Selection::All).await?;
+        let has_word = move |event: &SpanEvent| {
+            let texts = [&event.body, &event.name, &event.attributes];
+            texts.into_iter().any(|text| text.to_ascii_lowercase().contains(&*word))
+        };
+        let is_found = move |event: &&SpanEvent| (since..=until).contains(&event.time) && has_word(event);
+        busy(move || Ok(events.iter().filter(is_found).map(|event| event.trace).collect())).await
     }
 
     /// What `decode` makes of the row groups that may hold traces that are wanted; nothing if none may.
