@@ -123,7 +123,7 @@ pub enum Loss {
     UntracedLog,
     /// Texts of an event beyond the limit of their length were cut.
     LongLog,
-    /// Events of a span beyond the limit, left out.
+    /// Events beyond the limit of a span or a trace, left out.
     EventLimit,
 }
 
@@ -275,7 +275,7 @@ impl Loss {
             }
             Loss::UntracedLog => ("untraced_log", "log records without a trace or a span, left out"),
             Loss::LongLog => ("long_log", "logged texts beyond the limit of their length, cut"),
-            Loss::EventLimit => ("event_limit", "events beyond the limit of one span, left out"),
+            Loss::EventLimit => ("event_limit", "events beyond the limit of a span or a trace, left out"),
             kernel => kernel.kernel_row(),
         }
     }

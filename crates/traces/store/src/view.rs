@@ -32,7 +32,7 @@ pub struct StoredTrace {
     pub text: Option<Box<str>>,
     /// Events of its spans, by span and time, without duplicates.
     pub events: Vec<SpanEvent>,
-    /// Events beyond the limit of a span.
+    /// Events beyond the limits of a span and of a trace.
     pub losses: Losses,
 }
 
@@ -44,6 +44,10 @@ pub struct WrittenSegments {
     /// The earliest and latest start of requests that each segment may have added or changed.
     pub extents: Vec<(Timestamp, Timestamp)>,
 }
+
+// Limit: bytes of the events of one trace that are shown | further ones are left out, counted (`event_limit`)
+/// Most memory that the events of a trace take when it is read.
+const TRACE_EVENT_BYTES_MAX: usize = 32 << 20;
 
 /// Segments that are searched for a trace at the same time.
 const SEARCHED_AT_ONCE: usize = 8;
@@ -135,7 +139,7 @@ impl View {
             match found {
                 Ok(tables) => {
                     let Some(mut trace) = stored_trace(SpanTable::merge(tables)) else { return Ok(None) };
-                    trace.events = reading.events_of(id, &trace.spans).await?;
+                    trace.events = reading.events_of(id, &trace.spans, &mut trace.losses).await?;
                     tidy_events(&mut trace.events, &mut trace.losses);
                     return Ok(Some(trace));
                 }
@@ -269,14 +273,27 @@ impl ViewReader {
     }
 
     /// Events of a trace with these spans. Those logged long before or after it are not searched for.
-    async fn events_of(&mut self, id: TraceId, spans: &[SpanRow]) -> Result<Vec<SpanEvent>, StoreError> {
+    async fn events_of(
+        &mut self,
+        id: TraceId,
+        spans: &[SpanRow],
+        losses: &mut Losses,
+    ) -> Result<Vec<SpanEvent>, StoreError> {
         let since = spans.iter().map(|row| row.start).min().unwrap_or(Timestamp::MIN).minus(JOIN);
         let until = spans.iter().map(SpanRow::end).max().unwrap_or(Timestamp::MAX).plus(JOIN);
         let requested = Arc::new(HashSet::from([id]));
-        let mut found = Vec::new();
+        let (mut found, mut bytes) = (Vec::new(), 0);
         for segment in self.segments(&[SegmentKind::Events], since, until) {
-            if segment.may_hold(id) {
-                found.extend(self.events(&segment, Selection::These(Arc::clone(&requested))).await?);
+            if !segment.may_hold(id) {
+                continue;
+            }
+            for event in self.events(&segment, Selection::These(Arc::clone(&requested))).await? {
+                bytes += event.bytes();
+                if bytes > TRACE_EVENT_BYTES_MAX {
+                    losses.add(Loss::EventLimit, || format!("trace {id}"));
+                } else {
+                    found.push(event);
+                }
             }
         }
         Ok(found)

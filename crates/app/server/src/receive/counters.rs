@@ -46,7 +46,7 @@ pub(crate) struct ReceiverFigures {
     pub(crate) spans: u64,
     /// Samples ingested.
     pub(crate) samples: u64,
-    /// Events of spans ingested, from log records.
+    /// Events of spans ingested, log records among them.
     pub(crate) events: u64,
     /// Rejected records of accepted messages; their senders got the number.
     pub(crate) rejected: u64,

@@ -86,7 +86,7 @@ fn received(out: &mut Exposition, state: &AppState) {
         ("laggard_refused_requests", "Messages rejected permanently", |row| row.refused),
         ("laggard_received_spans", "Spans ingested", |row| row.spans),
         ("laggard_received_samples", "Samples ingested", |row| row.samples),
-        ("laggard_received_events", "Events of spans ingested, from log records", |row| row.events),
+        ("laggard_received_events", "Events of spans ingested, log records among them", |row| row.events),
         ("laggard_rejected_records", "Rejected records of accepted messages", |row| row.rejected),
         ("laggard_received_bytes", "Bytes of messages as sent", |row| row.bytes),
     ];
