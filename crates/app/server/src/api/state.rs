@@ -3,6 +3,7 @@
 use super::cache::{BYTES_MAX, RequestCache, keep_expiring};
 use super::client_id::{ClientId, SharedPermit, SharedPermits};
 use super::jobs::{JobLimits, Jobs};
+use super::metrics::Scrapes;
 use super::running::RunningWork;
 use super::uploads::UploadFolder;
 use crate::alerts::Alerts;
@@ -50,6 +51,7 @@ pub(crate) struct Api {
     pub(crate) uploads: UploadFolder,
     /// Requests of recent windows.
     pub(crate) cache: Arc<RequestCache>,
+    pub(crate) scrapes: Scrapes,
 }
 
 /// Each import uses two threads.
@@ -73,6 +75,7 @@ impl Api {
             imports: Arc::new(Semaphore::new(IMPORTS_AT_ONCE)),
             uploads: UploadFolder::new(&settings.data, settings.limits.upload.0),
             cache,
+            scrapes: Scrapes::default(),
         }
     }
 }

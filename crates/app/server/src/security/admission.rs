@@ -136,7 +136,7 @@ struct Admitted {
 }
 
 /// Tenants whose data the sender of a request may see: an extension of every admitted request.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct VisibleTenants {
     /// Only these; `None` for all.
     only: Option<Arc<[String]>>,

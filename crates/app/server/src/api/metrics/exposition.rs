@@ -15,7 +15,7 @@ pub(super) enum Kind {
 }
 
 /// How metrics are written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum ExpositionFormat {
     /// OpenMetrics 1.0.0.
     OpenMetrics,

@@ -1,8 +1,12 @@
 //! `/metrics`: metrics of the server itself, as OpenMetrics or Prometheus's text.
 
 mod exposition;
+mod scrapes;
+
+pub(crate) use scrapes::Scrapes;
 
 use super::parameters::now;
+use super::problem::ApiError;
 use super::status::{is_ready, receivers, server_problems};
 use crate::alerts::AlertState;
 use crate::api::state::AppState;
@@ -35,14 +39,18 @@ pub(crate) async fn metrics(
     State(state): State<AppState>,
     Extension(visible): Extension<VisibleTenants>,
     headers: HeaderMap,
-) -> Response {
+) -> Result<Response, ApiError> {
     let format = ExpositionFormat::from_accepted(&headers);
-    let mut response = text(&state, &visible, format).into_response();
+    let compute = {
+        let (state, visible) = (Arc::clone(&state), visible.clone());
+        move || text(&state, &visible, format)
+    };
+    let mut response = state.api.scrapes.text((format, visible), compute).await?.into_response();
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(format.content_type()));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(VARY, HeaderValue::from_static("accept"));
-    response
+    Ok(response)
 }
 
 fn text(state: &AppState, visible: &VisibleTenants, format: ExpositionFormat) -> String {

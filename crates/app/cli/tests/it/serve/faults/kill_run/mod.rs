@@ -56,6 +56,7 @@ const LOOKED_UP: u64 = 20;
 pub(crate) struct Run {
     binary: PathBuf,
     data: PathBuf,
+    settings: &'static [&'static str],
     random: SplitMix,
     begun_ns: u64,
     traffic: Arc<Traffic>,
@@ -86,22 +87,28 @@ impl fmt::Display for Outcome {
 }
 
 impl Run {
-    /// Starts senders for a server on an empty folder.
+    /// Starts senders for a server on an empty folder, which is told to flush all the time.
     pub(crate) fn new(binary: &Path, data: &Path, seed: u64) -> Run {
+        let mut run = Run::as_installed(binary, data, seed);
+        run.settings = &process::FREQUENT_UPKEEP;
+        let traffic = Arc::clone(&run.traffic);
+        run.senders.push(std::thread::spawn(move || traffic.flush()));
+        run
+    }
+
+    /// The same for a server with the default settings, which flushes when it wants to.
+    pub(crate) fn as_installed(binary: &Path, data: &Path, seed: u64) -> Run {
         let begun_ns = unix_ns();
         let traffic = Arc::new(Traffic::default());
-        let thread = |work: fn(&Traffic)| {
+        let sender = |lane: usize| {
             let traffic = Arc::clone(&traffic);
-            std::thread::spawn(move || work(&traffic))
+            std::thread::spawn(move || traffic.send(lane))
         };
-        let senders = vec![
-            thread(|traffic| traffic.send(0)),
-            thread(|traffic| traffic.send(1)),
-            thread(|traffic| traffic.flush()),
-        ];
+        let senders = vec![sender(0), sender(1)];
         Run {
             binary: binary.to_owned(),
             data: data.to_owned(),
+            settings: &process::LOGGED,
             random: SplitMix(seed),
             begun_ns,
             traffic,
@@ -154,7 +161,7 @@ impl Run {
 
     /// Starts a server that runs until [`Run::end`].
     pub(crate) fn start(&self) -> (Process, Addresses) {
-        let mut process = Process::start(&self.binary, &self.data);
+        let mut process = Process::start_with(&self.binary, &self.data, self.settings);
         let server = process.addresses();
         self.send_to(server);
         (process, server)

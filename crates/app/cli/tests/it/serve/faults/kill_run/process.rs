@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Settings that make flushes, compactions, and retention as frequent as possible.
-const SETTINGS: [&str; 6] = [
+pub(super) const FREQUENT_UPKEEP: [&str; 6] = [
     "store.slice=2s",
     "store.idle=300ms",
     "store.upkeep=150ms",
@@ -20,6 +20,9 @@ const SETTINGS: [&str; 6] = [
     "logs.form=json",
     "logs.level=info,laggard_store=debug",
 ];
+
+/// The default settings, but for a log that can be read.
+pub(super) const LOGGED: [&str; 1] = ["logs.form=json"];
 
 /// Exit status of a server whose folder is in use.
 const REFUSED: i32 = 3;
@@ -94,7 +97,7 @@ impl Activity {
 
 impl Process {
     pub(crate) fn start(binary: &Path, data: &Path) -> Process {
-        Process::start_with(binary, data, &SETTINGS)
+        Process::start_with(binary, data, &FREQUENT_UPKEEP)
     }
 
     /// Starts a server with these settings, which must include `logs.form=json`.
