@@ -346,7 +346,7 @@ function objectives({ scenario }) {
 function status({ scenario }) {
   const full = { name: "disk", text: "The disk is full: spans are refused until retention has made room.", since_ns: UNTIL_NS - 60e9, blocks: true };
   const nothing = scenario === "empty";
-  const receiver = (name, port) => ({ name, address: `127.0.0.1:${port}`, requests: nothing ? 0 : 1200, spans: nothing ? 0 : 94_117, samples: 0, rejected: nothing ? 0 : 3, bytes: nothing ? 0 : 48_211_090 });
+  const receiver = (name, port) => ({ name, address: `127.0.0.1:${port}`, requests: nothing ? 0 : 1200, spans: nothing ? 0 : 94_117, samples: 0, events: nothing ? 0 : 1_204, rejected: nothing ? 0 : 3, bytes: nothing ? 0 : 48_211_090 });
   return {
     version: "0.1.0",
     now_ns: UNTIL_NS,
@@ -356,6 +356,8 @@ function status({ scenario }) {
     spans_stored: nothing ? 0 : 96_182_304,
     spans_expired: nothing ? 0 : 1_204_118,
     samples_expired: 0,
+    events_stored: nothing ? 0 : 1_204,
+    events_expired: 0,
     open_spans: 1893,
     open_traces: 21,
     segments: nothing ? 0 : 240,

@@ -105,7 +105,7 @@ async function take(stub, request, response, url) {
     return problem(response, 415, "Unknown format", "No format of Laggard's recognizes this file; `laggard formats` lists them.");
   }
   const losses = { orphan_span: { count: 2, example: "trace 2f1c4e3ab0d55e7a9c1b6d7e8f901234" } };
-  return send(response, 200, { spans: 1842, calls: 0, samples: 0, losses });
+  return send(response, 200, { spans: 1842, calls: 0, samples: 0, events: 12, losses });
 }
 
 async function page(stub, response, path) {

@@ -110,6 +110,22 @@ export function matrixOf(category, rows) {
 }
 
 /** A trace as the API has it; any id gives one. */
+/** What a span logged: the root a line that holds its name, those with errors an exception. */
+function eventsOf(span) {
+  const at = (part) => span.start_ns + Math.round(span.inclusive_ns * part);
+  const events = [];
+  if (span.depth === 0) {
+    const attributes = [{ name: "thread", value: "worker-7" }, { name: "user", value: span.service }];
+    events.push({ time_ns: at(0.1), severity: "INFO", severity_number: 9, name: "", body: `began ${span.operation}`, attributes });
+    events.push({ time_ns: at(0.8), severity: "WARN", severity_number: 13, name: "", body: "retry 2 of 3\nafter 50 ms" });
+  }
+  if (span.status === "error") {
+    const attributes = [{ name: "exception.stacktrace", value: "OutOfStock: no shoes left\n\tat shop.Cart.add(Cart.java:71)" }];
+    events.push({ time_ns: at(0.5), severity: "", severity_number: 0, name: "exception", body: "OutOfStock: no shoes left", attributes });
+  }
+  return events;
+}
+
 export function traceOf(id, category) {
   const draw = drawing(id);
   const tree = treeOf(category);
@@ -118,7 +134,7 @@ export function traceOf(id, category) {
   place(0, null, started, 0);
   const root = spans[0];
   const request = { start_ns: started, latency_ns: root.inclusive_ns, complete: true, category: category.id };
-  return { trace: id, requests: [request], spans, losses: {} };
+  return { trace: id, requests: [request], spans, omitted: 0, events_without_span: 0, losses: {} };
 
   function place(at, parent, start_ns, depth) {
     const node = tree[at];
@@ -134,6 +150,8 @@ export function traceOf(id, category) {
     for (const [, child] of children) clock = place(child, span.span, clock, depth + 1);
     const end = clock + Math.round(self_ns * 0.4);
     Object.assign(span, { inclusive_ns: end - start_ns, self_ns, path_ns: self_ns });
+    const events = eventsOf(span);
+    if (events.length > 0) span.events = events;
     return end;
   }
 }

@@ -136,6 +136,11 @@ export interface EvaluationRecord {
   took_ns: number; window?: Interval | null;
 }
 
+/** An attribute of something logged. */
+export interface EventAttribute {
+  name: string; value: string;
+}
+
 /** Deployments and other changes of the system. */
 export interface EventList {
   damaged: number; events: ListedEvent[]; omitted: number;
@@ -203,7 +208,8 @@ export interface HeatMap {
 
 /** Result of an import. */
 export interface Imported {
-  calls: number; kept_until_ns?: number | null; losses: Record<string, LossRow>; samples: number; spans: number;
+  calls: number; events: number; kept_until_ns?: number | null; losses: Record<string, LossRow>; samples: number;
+  spans: number;
 }
 
 /** An alert of an incident. */
@@ -362,8 +368,8 @@ export type Prose = Span[];
 
 /** One receiver. */
 export interface ReceiverRow {
-  address: string; bytes: number; deferred: number; name: string; refused: number; rejected: number; requests: number;
-  samples: number; spans: number;
+  address: string; bytes: number; deferred: number; events: number; name: string; refused: number; rejected: number;
+  requests: number; samples: number; spans: number;
 }
 
 /** Replicas that run a version. */
@@ -446,11 +452,11 @@ export type SpanStyle = "plain" | "strong" | "faint" | "name" | "service" | "ope
 
 /** Ingest, storage, and problems. */
 export interface Status {
-  alerts_firing: number; incidents_open: number; log_bytes: number; losses: Record<string, LossRow>;
-  newest_ns?: number | null; now_ns: number; oldest_ns?: number | null; open_bytes: number; open_spans: number;
-  open_traces: number; problems: ProblemRow[]; ready: boolean; receivers: ReceiverRow[]; samples_expired: number;
-  segment_bytes: number; segments: number; spans_expired: number; spans_received: number; spans_stored: number;
-  started_ns: number; version: string;
+  alerts_firing: number; events_expired: number; events_stored: number; incidents_open: number; log_bytes: number;
+  losses: Record<string, LossRow>; newest_ns?: number | null; now_ns: number; oldest_ns?: number | null;
+  open_bytes: number; open_spans: number; open_traces: number; problems: ProblemRow[]; ready: boolean;
+  receivers: ReceiverRow[]; samples_expired: number; segment_bytes: number; segments: number; spans_expired: number;
+  spans_received: number; spans_stored: number; started_ns: number; version: string;
 }
 
 /** Outcome of a request. */
@@ -507,7 +513,13 @@ export type Tone = "neutral" | "bad" | "good" | "warning" | "unsure";
 
 /** One trace. */
 export interface TraceDocument {
-  losses: Record<string, LossRow>; omitted: number; requests: TraceRequest[]; spans: TraceSpan[]; trace: string;
+  events_without_span: number; losses: Record<string, LossRow>; omitted: number; requests: TraceRequest[];
+  spans: TraceSpan[]; trace: string;
+}
+
+/** An event of a span, or something logged during it. */
+export interface TraceEvent {
+  attributes?: EventAttribute[]; body: string; name: string; severity: string; severity_number: number; time_ns: number;
 }
 
 /** One request of a trace. */
@@ -517,8 +529,9 @@ export interface TraceRequest {
 
 /** One span. */
 export interface TraceSpan {
-  depth: number; inclusive_ns: number; kind: string; operation: string; parent?: string | null; path_ns: number;
-  replica: string; self_ns: number; service: string; span: string; start_ns: number; status: StatusName;
+  depth: number; events?: TraceEvent[]; inclusive_ns: number; kind: string; operation: string; parent?: string | null;
+  path_ns: number; replica: string; self_ns: number; service: string; span: string; start_ns: number;
+  status: StatusName;
 }
 
 /** A trace with a request that was searched for. */

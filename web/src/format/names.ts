@@ -3,15 +3,21 @@
 
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
+const spelled = (text: string): string => text.replace(HIDDEN, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+
 /** The name with hidden characters spelled out, `(blank)` for one of blanks only, and no longer than `limit` characters: the middle goes. */
 export function label(name: string, limit = 64): string {
-  const visible = name.replace(HIDDEN, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+  const visible = spelled(name);
   if (visible !== "" && visible.trim() === "") return "(blank)";
   const characters = Array.from(visible);
   if (characters.length <= limit) return visible;
   const tail = Math.floor((limit - 1) / 2);
   return `${characters.slice(0, limit - 1 - tail).join("")}…${characters.slice(-tail).join("")}`;
 }
+
+/** A text of several lines with other hidden characters spelled out. */
+export const lines = (text: string): string =>
+  text.replaceAll("\r\n", "\n").split("\n").map((line) => line.split("\t").map((part) => spelled(part)).join("\t")).join("\n");
 
 /** A part of a sentence: plain, or a name that stood in backticks. */
 export interface Part {

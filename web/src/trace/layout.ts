@@ -40,11 +40,17 @@ export function aligned(spans: TraceSpan[]): Aligned {
     const caller = span.parent == null ? undefined : drawn.get(span.parent);
     const shift = caller ? shiftOf(span, caller) : 0;
     if (shift !== 0) moved += 1;
-    const place = shift === 0 ? span : { ...span, start_ns: span.start_ns + shift };
+    const place = shift === 0 ? span : moveBy(span, shift);
     drawn.set(span.span, { span: place, shift });
     return place;
   });
   return { spans: placed, moved };
+}
+
+/** A span, and what was logged during it, at another time. */
+function moveBy(span: TraceSpan, shift: number): TraceSpan {
+  const events = (span.events ?? []).map((event) => ({ ...event, time_ns: event.time_ns + shift }));
+  return { ...span, start_ns: span.start_ns + shift, ...(events.length > 0 ? { events } : {}) };
 }
 
 /** How much later a call is drawn than its clock says, in nanoseconds. */

@@ -62,10 +62,11 @@ fn check(folder: &DataFolder) -> Result<Status, CommandError> {
     let in_use = folder.server().is_some();
     for (tenant, check) in folder.check().map_err(CommandError::unreadable)? {
         let mut text = format!(
-            "{tenant}: {} with {} and {} in {}; {} in the log\n",
+            "{tenant}: {} with {}, {}, and {} in {}; {} in the log\n",
             counted(check.segments, "segment"),
             counted(check.spans, "span"),
             counted(check.samples, "sample"),
+            counted(check.events, "event"),
             data_size(check.bytes),
             counted(check.log_spans, "span"),
         );

@@ -20,6 +20,7 @@ mod sample;
 mod sampling;
 mod sink;
 mod span;
+mod span_event;
 mod span_row;
 mod time;
 
@@ -42,5 +43,6 @@ pub use sample::{Measure, SampleRecord};
 pub use sampling::{AdjustedCount, Sampling, TailSampler, WeightSource};
 pub use sink::{Collect, OwnedCall, OwnedSample, OwnedSpan, Sink};
 pub use span::{ReplicaSource, SpanKind, SpanRecord, Status};
+pub use span_event::{EVENT_TEXT_BYTES_MAX, EVENTS_PER_SPAN_MAX, Severity, SpanEvent, tidy_events};
 pub use span_row::{CallRow, SpanRow, ThreadRow};
 pub use time::{Nanos, SignedNanos, Timestamp};

@@ -119,11 +119,17 @@ pub enum Loss {
     CoarseTime,
     /// Values of attributes beyond the limit of distinct ones, left out.
     AttributeLimit,
+    /// A log record without a trace or a span was left out.
+    UntracedLog,
+    /// Texts of an event beyond the limit of their length were cut.
+    LongLog,
+    /// Events beyond the limit of a span or a trace, left out.
+    EventLimit,
 }
 
 impl Loss {
     /// All causes, in the order reports list them.
-    pub const ALL: [Loss; 55] = [
+    pub const ALL: [Loss; 58] = [
         Loss::MalformedRecord,
         Loss::TruncatedInput,
         Loss::OversizedRecord,
@@ -179,6 +185,9 @@ impl Loss {
         Loss::SequenceLimit,
         Loss::CoarseTime,
         Loss::AttributeLimit,
+        Loss::UntracedLog,
+        Loss::LongLog,
+        Loss::EventLimit,
     ];
 
     /// The cause's name in JSON.
@@ -264,6 +273,9 @@ impl Loss {
             Loss::TransactionLimit => {
                 ("transaction_limit", "transaction types or callees beyond the limit, pooled as (other)")
             }
+            Loss::UntracedLog => ("untraced_log", "log records without a trace or a span, left out"),
+            Loss::LongLog => ("long_log", "logged texts beyond the limit of their length, cut"),
+            Loss::EventLimit => ("event_limit", "events beyond the limit of a span or a trace, left out"),
             kernel => kernel.kernel_row(),
         }
     }

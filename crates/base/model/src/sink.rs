@@ -2,8 +2,8 @@
 
 use crate::CallFlag;
 use crate::{
-    CallRecord, Loss, Losses, Measure, Nanos, ReplicaSource, SampleRecord, Sampling, SpanId, SpanKind,
-    SpanRecord, Status, Tid, Timestamp, TraceId,
+    CallRecord, Loss, Losses, Measure, Nanos, ReplicaSource, SampleRecord, Sampling, SpanEvent, SpanId,
+    SpanKind, SpanRecord, Status, Tid, Timestamp, TraceId,
 };
 
 /// Receives the records of one input, in the order of the input. A reader calls it for every record it could
@@ -26,6 +26,14 @@ pub trait Sink {
         self.lose(Loss::OtherSignal, &|| format!("{:?} at {}", sample.measure, sample.time.unix_ns()));
     }
 
+    /// Whether events are of use; a sink without use for them saves readers the work.
+    fn wants_events(&self) -> bool {
+        false
+    }
+
+    /// Takes an event of a span, which may come before its span or without it.
+    fn event(&mut self, _event: SpanEvent) {}
+
     /// Counts something that could not be read. `example` is called only for the first of its kind.
     fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String);
 }
@@ -39,6 +47,8 @@ pub struct Collect {
     pub calls: Vec<OwnedCall>,
     /// Every sample.
     pub samples: Vec<OwnedSample>,
+    /// Every event.
+    pub events: Vec<SpanEvent>,
     /// Every loss.
     pub losses: Losses,
 }
@@ -139,6 +149,14 @@ impl Sink for Collect {
             callee: sample.callee.to_owned(),
             value: sample.value,
         });
+    }
+
+    fn wants_events(&self) -> bool {
+        true
+    }
+
+    fn event(&mut self, event: SpanEvent) {
+        self.events.push(event);
     }
 
     fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String) {

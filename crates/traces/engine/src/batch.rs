@@ -3,8 +3,8 @@
 use crate::ingest::cut;
 use laggard_model::{
     AttributeSetId, CallRecord, CallRow, Loss, Losses, Measure, Names, OperationKey, ReplicaId,
-    ReplicaSource, SampleRecord, Sink, SpanKind, SpanRecord, SpanRow, TailSampler, Tid, Timestamp, TraceId,
-    WeightSource,
+    ReplicaSource, SampleRecord, Sink, SpanEvent, SpanKind, SpanRecord, SpanRow, TailSampler, Tid, Timestamp,
+    TraceId, WeightSource,
 };
 
 /// The contents of one message or file, with handles into its own names: what a receiver passes to a store, and
@@ -26,6 +26,8 @@ pub struct Batch {
     pub attributes: Vec<(TraceId, AttributeSetId)>,
     /// Threads of the spans that have one: the number of the row in `spans`, and the thread.
     pub threads: Vec<(u32, Tid)>,
+    /// Events of spans, in the order of the message.
+    pub events: Vec<SpanEvent>,
     /// Losses of reading the batch.
     pub losses: Losses,
     /// Counts of spans by how they were identified and weighted.
@@ -132,7 +134,10 @@ const TEXTS_SEARCHED: usize = 64;
 impl Batch {
     /// Whether there is nothing to keep. Losses alone are nothing.
     pub fn is_empty(&self) -> bool {
-        self.spans.is_empty() && self.calls.is_empty() && self.samples.rows.is_empty()
+        self.spans.is_empty()
+            && self.calls.is_empty()
+            && self.samples.rows.is_empty()
+            && self.events.is_empty()
     }
 
     fn replica(&mut self, name: &str) -> ReplicaId {
@@ -207,6 +212,14 @@ impl Sink for Batch {
 
     fn sample(&mut self, sample: &SampleRecord<'_>) {
         self.samples.push(sample);
+    }
+
+    fn wants_events(&self) -> bool {
+        true
+    }
+
+    fn event(&mut self, event: SpanEvent) {
+        self.events.push(event);
     }
 
     fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String) {

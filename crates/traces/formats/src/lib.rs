@@ -17,6 +17,7 @@ mod columns;
 mod conventions;
 mod decompress;
 mod delimited;
+mod events;
 mod first_line;
 mod format;
 mod input;

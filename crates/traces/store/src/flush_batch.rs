@@ -1,7 +1,7 @@
 //! Data that the write-ahead log passes to segments, and which of its records are then no longer needed.
 
 use laggard_engine::{Origins, Samples};
-use laggard_model::{Losses, Names, SpanRow, ThreadRow, TraceId};
+use laggard_model::{Losses, Names, SpanEvent, SpanRow, ThreadRow, TraceId};
 use serde::{Deserialize, Serialize};
 
 /// Closed traces and samples to be written into segments. Committing one makes its rows readable and its
@@ -21,6 +21,8 @@ pub struct FlushBatch {
     pub threads: Vec<ThreadRow>,
     /// Samples, in order of arrival.
     pub samples: Samples,
+    /// Events of any spans, tidied.
+    pub events: Vec<SpanEvent>,
     /// Losses since the last flush batch: in reading, in converting calls, for lack of memory.
     pub losses: Losses,
     /// Sources of identity and weight of the spans in batches since the last flush batch.

@@ -31,6 +31,8 @@ pub struct FolderCheck {
     pub spans: u64,
     /// Samples in them.
     pub samples: u64,
+    /// Events of spans in them.
+    pub events: u64,
     /// Spans in the log that are not in segments yet.
     pub log_spans: u64,
     /// Segments that were set aside earlier.
@@ -65,6 +67,7 @@ impl FolderCheck {
         self.bytes = sum(Segment::bytes);
         self.spans = sum(|segment| segment.spans);
         self.samples = sum(|segment| segment.samples);
+        self.events = sum(|segment| segment.events);
         self.set_aside = manifest.quarantined.len() as u64;
     }
 }

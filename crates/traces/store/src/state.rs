@@ -17,6 +17,10 @@ pub struct StoreState {
     pub spans_expired: u64,
     /// Samples that retention deleted since it was opened.
     pub samples_expired: u64,
+    /// Events of spans in segments, copies included.
+    pub events_stored: u64,
+    /// Events that retention deleted since it was opened.
+    pub events_expired: u64,
     /// Traces still open in memory.
     pub open_traces: u64,
     /// Spans still open in memory.

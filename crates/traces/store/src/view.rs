@@ -8,8 +8,8 @@ use crate::segments::{
 use futures::{StreamExt, TryStreamExt};
 use laggard_engine::{RequestSlice, SampleRow, Samples, SliceFacts, SliceSummary};
 use laggard_model::{
-    Loss, Losses, Names, Nanos, ReplicaSource, Sampling, Sink, SpanAttributes, SpanRecord, SpanRow,
-    ThreadRow, Timestamp, TraceId, WeightSource,
+    Loss, Losses, Names, Nanos, ReplicaSource, Sampling, Sink, SpanAttributes, SpanEvent, SpanRecord,
+    SpanRow, ThreadRow, Timestamp, TraceId, WeightSource, tidy_events,
 };
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -30,6 +30,10 @@ pub struct StoredTrace {
     pub spans: Vec<SpanRow>,
     /// The trace's id as received, if that differs from its display text.
     pub text: Option<Box<str>>,
+    /// Events of its spans, by span and time, without duplicates.
+    pub events: Vec<SpanEvent>,
+    /// Events beyond the limits of a span and of a trace.
+    pub losses: Losses,
 }
 
 /// What was written since some segment: which requests are to be read again to know of every span.
@@ -40,6 +44,10 @@ pub struct WrittenSegments {
     /// The earliest and latest start of requests that each segment may have added or changed.
     pub extents: Vec<(Timestamp, Timestamp)>,
 }
+
+// Limit: bytes of the events of one trace that are shown | further ones are left out, counted (`event_limit`)
+/// Most memory that the events of a trace take when it is read.
+const TRACE_EVENT_BYTES_MAX: usize = 32 << 20;
 
 /// Segments that are searched for a trace at the same time.
 const SEARCHED_AT_ONCE: usize = 8;
@@ -85,7 +93,7 @@ impl View {
             SegmentKind::Traces => Some((segment.first(), segment.last())),
             // The rest of their traces may have begun before them.
             SegmentKind::Late => Some((segment.first().minus(JOIN), segment.last())),
-            SegmentKind::Samples => None,
+            SegmentKind::Samples | SegmentKind::Events => None,
         });
         WrittenSegments { next, extents: extents.collect() }
     }
@@ -129,10 +137,37 @@ impl View {
             let found: Result<Vec<SpanTable>, LocatedError> =
                 futures::stream::iter(reads).buffered(SEARCHED_AT_ONCE).try_collect().await;
             match found {
-                Ok(tables) => return Ok(stored_trace(SpanTable::merge(tables))),
+                Ok(tables) => {
+                    let Some(mut trace) = stored_trace(SpanTable::merge(tables)) else { return Ok(None) };
+                    trace.events = reading.events_of(id, &trace.spans, &mut trace.losses).await?;
+                    tidy_events(&mut trace.events, &mut trace.losses);
+                    return Ok(Some(trace));
+                }
                 Err(failed) => reading.continue_without(failed).await?,
             }
         }
+    }
+
+    /// Traces with an event in a window whose text, name, or attributes have this word, in any case of its ASCII letters.
+    ///
+    /// # Errors
+    /// As above.
+    pub async fn traces_that_logged(
+        &self,
+        since: Timestamp,
+        until: Timestamp,
+        word: &str,
+    ) -> Result<HashSet<TraceId>, StoreError> {
+        let word: Arc<str> = word.to_ascii_lowercase().into();
+        let mut reading = ViewReader::new(self, since, until);
+        let mut found = HashSet::new();
+        for segment in reading.segments(&[SegmentKind::Events], since, until) {
+            match self.shared.traces_that_logged(&segment, since, until, Arc::clone(&word)).await {
+                Ok(traces) => found.extend(traces),
+                Err(failure) => reading.continue_without(LocatedError { segment, failure }).await?,
+            }
+        }
+        Ok(found)
     }
 
     /// Passes the samples of a window to a sink, by time; returns import losses and what cannot be read.
@@ -206,9 +241,11 @@ impl ViewReader {
         let mut lost = Losses::none();
         for quarantined in &view.manifest.quarantined {
             if quarantined.first_ns <= until.unix_ns() && quarantined.last_ns >= since.unix_ns() {
-                lost.add_many(Loss::CorruptSegment, quarantined.spans + quarantined.samples, || {
-                    format!("segment {}: {}", quarantined.segment, quarantined.reason)
-                });
+                lost.add_many(
+                    Loss::CorruptSegment,
+                    quarantined.spans + quarantined.samples + quarantined.events,
+                    || format!("segment {}: {}", quarantined.segment, quarantined.reason),
+                );
             }
         }
         ViewReader { shared: Arc::clone(&view.shared), manifest: Arc::clone(&view.manifest), lost }
@@ -218,6 +255,48 @@ impl ViewReader {
     fn segments(&self, kinds: &[SegmentKind], since: Timestamp, until: Timestamp) -> Vec<Arc<Segment>> {
         let filter = |segment: &&Arc<Segment>| kinds.contains(&segment.kind) && segment.meets(since, until);
         self.manifest.segments.iter().filter(filter).cloned().collect()
+    }
+
+    /// Events of a segment; none of one that is damaged, which is set aside.
+    async fn events(
+        &mut self,
+        segment: &Arc<Segment>,
+        selection: Selection,
+    ) -> Result<Vec<SpanEvent>, StoreError> {
+        match self.shared.events(segment, selection).await {
+            Ok(events) => Ok(events),
+            Err(failure) => {
+                self.continue_without(LocatedError { segment: Arc::clone(segment), failure }).await?;
+                Ok(Vec::new())
+            }
+        }
+    }
+
+    /// Events of a trace with these spans. Those logged long before or after it are not searched for.
+    async fn events_of(
+        &mut self,
+        id: TraceId,
+        spans: &[SpanRow],
+        losses: &mut Losses,
+    ) -> Result<Vec<SpanEvent>, StoreError> {
+        let since = spans.iter().map(|row| row.start).min().unwrap_or(Timestamp::MIN).minus(JOIN);
+        let until = spans.iter().map(SpanRow::end).max().unwrap_or(Timestamp::MAX).plus(JOIN);
+        let requested = Arc::new(HashSet::from([id]));
+        let (mut found, mut bytes) = (Vec::new(), 0);
+        for segment in self.segments(&[SegmentKind::Events], since, until) {
+            if !segment.may_hold(id) {
+                continue;
+            }
+            for event in self.events(&segment, Selection::These(Arc::clone(&requested))).await? {
+                bytes += event.bytes();
+                if bytes > TRACE_EVENT_BYTES_MAX {
+                    losses.add(Loss::EventLimit, || format!("trace {id}"));
+                } else {
+                    found.push(event);
+                }
+            }
+        }
+        Ok(found)
     }
 
     /// Segments with spans, in the order in which those arrived.
@@ -235,7 +314,7 @@ impl ViewReader {
         if let Err(error) = self.shared.quarantine(&segment, &reason).await {
             tracing::error!(segment = segment.number, reason, %error, "a segment could not be set aside");
         }
-        self.lost.add_many(Loss::CorruptSegment, segment.spans + segment.samples, || {
+        self.lost.add_many(Loss::CorruptSegment, segment.spans + segment.samples + segment.events, || {
             format!("segment {}: {reason}", segment.number)
         });
         let mut manifest = Manifest::clone(&self.manifest);
@@ -248,7 +327,12 @@ impl ViewReader {
 fn stored_trace(mut table: SpanTable) -> Option<StoredTrace> {
     table.rows.dedup();
     let text = table.texts.into_iter().next().map(|(_, text)| text);
-    (!table.rows.is_empty()).then_some(StoredTrace { names: table.names, spans: table.rows, text })
+    (!table.rows.is_empty()).then_some(StoredTrace {
+        names: table.names,
+        spans: table.rows,
+        text,
+        ..StoredTrace::default()
+    })
 }
 
 /// Passes samples before a time to a sink.

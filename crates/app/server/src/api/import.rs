@@ -17,7 +17,7 @@ use axum::{Extension, Json};
 use futures::StreamExt;
 use http::StatusCode;
 use laggard_engine::Batch;
-use laggard_model::{CallRecord, Loss, Losses, SampleRecord, Sink, SpanRecord, Timestamp};
+use laggard_model::{CallRecord, Loss, Losses, SampleRecord, Sink, SpanEvent, SpanRecord, Timestamp};
 use laggard_params::SampleReading;
 use laggard_store::AppendError;
 use serde::{Deserialize, Serialize};
@@ -51,6 +51,8 @@ pub(crate) struct Imported {
     /// Call-log records.
     calls: u64,
     samples: u64,
+    /// Events of spans.
+    events: u64,
     /// When retention deletes them, at the earliest by their age: `store.keep_for` after they arrived; `null` for never.
     kept_until_ns: Option<i64>,
     /// Records that could not be read, by cause.
@@ -118,6 +120,7 @@ fn import_files(
         spans: filling.spans,
         calls: filling.calls,
         samples: filling.samples,
+        events: filling.events,
         kept_until_ns: kept_until.map(Timestamp::unix_ns),
         losses: losses.collect(),
     })
@@ -132,6 +135,7 @@ struct Filling {
     spans: u64,
     calls: u64,
     samples: u64,
+    events: u64,
     losses: Losses,
     problem: Option<ApiError>,
 }
@@ -146,6 +150,7 @@ impl Filling {
             spans: 0,
             calls: 0,
             samples: 0,
+            events: 0,
             losses: Losses::none(),
             problem: None,
         }
@@ -165,12 +170,13 @@ impl Filling {
         if batch.is_empty() || self.problem.is_some() {
             return;
         }
-        let counts = [batch.spans.len(), batch.calls.len(), batch.samples.rows.len()];
+        let counts = [batch.spans.len(), batch.calls.len(), batch.samples.rows.len(), batch.events.len()];
         match self.append(batch) {
             Ok(()) => {
                 self.spans += counts[0] as u64;
                 self.calls += counts[1] as u64;
                 self.samples += counts[2] as u64;
+                self.events += counts[3] as u64;
             }
             Err(error) => self.problem = Some(ApiError::from(error)),
         }
@@ -202,6 +208,15 @@ impl Sink for Filling {
 
     fn sample(&mut self, sample: &SampleRecord<'_>) {
         self.batch.sample(sample);
+        self.count();
+    }
+
+    fn wants_events(&self) -> bool {
+        true
+    }
+
+    fn event(&mut self, event: SpanEvent) {
+        self.batch.event(event);
         self.count();
     }
 

@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::{Extension, Json};
 use laggard_assembly::ShapeRule;
 use laggard_engine::{RequestView, Requests};
-use laggard_model::{Nanos, OperationId, Status};
+use laggard_model::{Nanos, OperationId, Status, TraceId};
 use laggard_params::{Moment, Window};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -19,6 +19,12 @@ use utoipa::{IntoParams, ToSchema};
 /// Default and largest number of listed traces.
 const LISTED: usize = 50;
 const LISTED_MAX: usize = 1_000;
+
+/// Longest text to search logs for, in bytes.
+const WORD_BYTES_MAX: usize = 200;
+
+/// How long before and after the window events of its requests are searched for.
+const LOGGED_AROUND: Nanos = Nanos::from_secs(300);
 
 /// Parameters of a search.
 #[derive(Clone, Default, Deserialize, IntoParams)]
@@ -41,6 +47,9 @@ pub(crate) struct SearchParameters {
     /// Only requests that take at most this many milliseconds.
     #[param(minimum = 0)]
     max_ms: Option<f64>,
+    /// Requests during whose spans something with this text was logged: its body, name, or attributes have it, in any case
+    /// of ASCII letters (1 to 200 bytes).
+    logged: Option<String>,
     /// Requests of this category.
     category: Option<String>,
     /// Maximum number of requests (1 to 1000; default 50).
@@ -109,6 +118,17 @@ pub(crate) async fn search(
     if least.zip(most).is_some_and(|(least, most)| least > most) {
         return Err(ApiError::invalid("min_ms is larger than max_ms"));
     }
+    let logged = match parameters.logged.as_deref() {
+        None => None,
+        Some(word) if word.is_empty() || word.len() > WORD_BYTES_MAX => {
+            return Err(ApiError::invalid(format_args!("logged is a text of 1 to {WORD_BYTES_MAX} bytes")));
+        }
+        // A request may log before it begins by the clock of another host, and after it has ended.
+        Some(word) => {
+            let (since, until) = (window.since.minus(LOGGED_AROUND), window.until.plus(LOGGED_AROUND));
+            Some(tenant.store.view().traces_that_logged(since, until, word).await?)
+        }
+    };
     let answer = query(&state, &tenant.store, window, move |requests| {
         let filter = RequestFilter {
             structures: matching_structures(requests, &parameters),
@@ -116,6 +136,7 @@ pub(crate) async fn search(
             least: least.unwrap_or(Nanos::ZERO),
             most: most.unwrap_or(Nanos::from_ns(u64::MAX)),
             only_complete: parameters.category.is_some(),
+            logged,
         };
         Ok(find(requests, window, &filter, limit))
     });
@@ -139,6 +160,8 @@ struct RequestFilter {
     most: Nanos,
     /// Whether incomplete requests are left out.
     only_complete: bool,
+    /// The traces that logged what is searched for; `None` for any.
+    logged: Option<HashSet<TraceId>>,
 }
 
 impl RequestFilter {
@@ -147,6 +170,7 @@ impl RequestFilter {
             && self.status.is_none_or(|status| status == request.status().into())
             && (self.least..=self.most).contains(&request.latency())
             && (!self.only_complete || request.is_complete())
+            && self.logged.as_ref().is_none_or(|traces| traces.contains(&request.trace()))
     }
 }
 

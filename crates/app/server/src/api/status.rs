@@ -34,6 +34,10 @@ pub(crate) struct Status {
     spans_expired: u64,
     /// Samples that retention deleted since the store was opened.
     samples_expired: u64,
+    /// Events of spans in segments, copies included.
+    events_stored: u64,
+    /// Events deleted by retention since the start.
+    events_expired: u64,
     open_spans: u64,
     open_traces: u64,
     open_bytes: u64,
@@ -80,6 +84,8 @@ pub(crate) struct ReceiverRow {
     pub(crate) spans: u64,
     /// Samples ingested.
     pub(crate) samples: u64,
+    /// Events of spans ingested, log records among them.
+    pub(crate) events: u64,
     /// Rejected records of accepted messages.
     pub(crate) rejected: u64,
     /// Bytes of messages as sent.
@@ -114,6 +120,8 @@ pub(crate) async fn status(
         spans_stored: store.spans_stored,
         spans_expired: store.spans_expired,
         samples_expired: store.samples_expired,
+        events_stored: store.events_stored,
+        events_expired: store.events_expired,
         open_spans: store.open_spans,
         open_traces: store.open_traces,
         open_bytes: store.open_bytes,
@@ -183,6 +191,7 @@ pub(crate) fn receivers(state: &AppState) -> Vec<ReceiverRow> {
             refused: figures.refused,
             spans: figures.spans,
             samples: figures.samples,
+            events: figures.events,
             rejected: figures.rejected,
             bytes: figures.bytes,
         });

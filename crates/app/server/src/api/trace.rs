@@ -8,11 +8,11 @@ use crate::tenants::Tenant;
 use axum::extract::Path;
 use axum::{Extension, Json};
 use laggard_assembly::{CallRows, ShapeRule, Shaper};
-use laggard_model::{CallTree, Fingerprint, Losses, Names, OperationId, TraceId};
+use laggard_model::{CallTree, Fingerprint, Losses, Names, OperationId, SpanEvent, TraceId};
 pub(crate) use laggard_report::LossRow;
 use laggard_store::StoredTrace;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use utoipa::ToSchema;
 
@@ -29,6 +29,8 @@ pub(crate) struct TraceDocument {
     spans: Vec<TraceSpan>,
     /// Spans beyond the limit.
     omitted: u64,
+    /// Events of spans that are not there, or beyond the limit.
+    events_without_span: u64,
     /// Repairs and doubts of assembly.
     losses: BTreeMap<&'static str, LossRow>,
 }
@@ -63,6 +65,58 @@ pub(crate) struct TraceSpan {
     path_ns: u64,
     /// 0 for an entry.
     depth: u32,
+    /// Its events and what was logged during it, by time; absent if there is nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    events: Vec<TraceEvent>,
+}
+
+/// An event of a span, or something logged during it.
+#[derive(Deserialize, Serialize, ToSchema)]
+pub(crate) struct TraceEvent {
+    /// On the clock of its host.
+    time_ns: i64,
+    /// `TRACE`, `DEBUG`, `INFO`, `WARN`, `ERROR`, or `FATAL`; empty if it is not known.
+    severity: String,
+    /// OpenTelemetry's number of the severity, 1 to 24; 0 if it is not known.
+    severity_number: u8,
+    /// The event's name; mostly empty.
+    name: String,
+    /// The text; what is not text, as JSON.
+    body: String,
+    /// Its attributes by name; absent without any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    attributes: Vec<EventAttribute>,
+}
+
+/// An attribute of something logged.
+#[derive(Deserialize, Serialize, ToSchema)]
+pub(crate) struct EventAttribute {
+    name: String,
+    /// The text; what is not text, as JSON.
+    value: String,
+}
+
+impl From<SpanEvent> for TraceEvent {
+    fn from(event: SpanEvent) -> TraceEvent {
+        TraceEvent {
+            time_ns: event.time.unix_ns(),
+            severity: event.severity.name().to_owned(),
+            severity_number: event.severity.number(),
+            name: event.name.into(),
+            body: event.body.into(),
+            attributes: event_attributes(&event.attributes),
+        }
+    }
+}
+
+/// Attributes from the JSON object that is stored.
+fn event_attributes(stored: &str) -> Vec<EventAttribute> {
+    let attributes: BTreeMap<String, serde_json::Value> = serde_json::from_str(stored).unwrap_or_default();
+    let text = |value| match value {
+        serde_json::Value::String(text) => text,
+        other => other.to_string(),
+    };
+    attributes.into_iter().map(|(name, value)| EventAttribute { name, value: text(value) }).collect()
 }
 
 /// Losses by name.
@@ -94,6 +148,7 @@ pub(crate) async fn trace(
 }
 
 fn document(id: TraceId, mut stored: StoredTrace) -> TraceDocument {
+    let logged = std::mem::take(&mut stored.events);
     stored.spans.sort_by_key(|row| (row.start, row.span));
     let (assembled, rows) = CallRows::assemble(&stored.spans);
     let names = &stored.names;
@@ -113,8 +168,30 @@ fn document(id: TraceId, mut stored: StoredTrace) -> TraceDocument {
     trees.for_each(|(tree, rows)| spans_of(names, &stored, tree, rows, &mut spans));
     let omitted = spans.len().saturating_sub(SPANS_MAX) as u64;
     spans.truncate(SPANS_MAX);
+    let events_without_span = place_events(&mut spans, logged);
+    let mut losses = assembled.losses;
+    losses.merge(&stored.losses);
     let text = stored.text.as_deref().map_or_else(|| id.to_string(), str::to_owned);
-    TraceDocument { trace: text, requests, spans, omitted, losses: loss_rows(&assembled.losses) }
+    TraceDocument { trace: text, requests, spans, omitted, events_without_span, losses: loss_rows(&losses) }
+}
+
+/// Puts events to their spans; returns how many have none.
+fn place_events(spans: &mut [TraceSpan], events: Vec<SpanEvent>) -> u64 {
+    if events.is_empty() {
+        return 0;
+    }
+    let mut by_id: HashMap<String, usize> = HashMap::new();
+    for (index, span) in spans.iter().enumerate() {
+        by_id.entry(span.span.clone()).or_insert(index);
+    }
+    let mut unplaced = 0;
+    for event in events {
+        match by_id.get(&event.span.to_string()) {
+            Some(&index) => spans[index].events.push(event.into()),
+            None => unplaced += 1,
+        }
+    }
+    unplaced
 }
 
 fn spans_of(names: &Names, stored: &StoredTrace, tree: &CallTree, rows: &[u32], out: &mut Vec<TraceSpan>) {
@@ -137,6 +214,7 @@ fn spans_of(names: &Names, stored: &StoredTrace, tree: &CallTree, rows: &[u32], 
             self_ns: tree.self_time[node].ns(),
             path_ns: tree.path_time[node].ns(),
             depth,
+            events: Vec::new(),
         });
     }
 }

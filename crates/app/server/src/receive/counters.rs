@@ -46,6 +46,8 @@ pub(crate) struct ReceiverFigures {
     pub(crate) spans: u64,
     /// Samples ingested.
     pub(crate) samples: u64,
+    /// Events of spans ingested, log records among them.
+    pub(crate) events: u64,
     /// Rejected records of accepted messages; their senders got the number.
     pub(crate) rejected: u64,
     /// Bytes of messages as sent.
@@ -60,6 +62,7 @@ pub(super) struct Counters {
     refused: AtomicU64,
     spans: AtomicU64,
     samples: AtomicU64,
+    events: AtomicU64,
     rejected: AtomicU64,
     bytes: AtomicU64,
     losses: Mutex<Losses>,
@@ -70,6 +73,7 @@ pub(super) struct Counters {
 pub(super) struct IngestResult {
     pub(super) spans: u64,
     pub(super) samples: u64,
+    pub(super) events: u64,
     /// Points of remote write; `samples` are those of known metrics.
     pub(super) points: u64,
     /// Records that were not ingested.
@@ -98,6 +102,7 @@ impl Counters {
     pub(super) fn record_success(&self, result: &IngestResult, losses: &Losses) {
         self.spans.fetch_add(result.spans, ORDER);
         self.samples.fetch_add(result.samples, ORDER);
+        self.events.fetch_add(result.events, ORDER);
         self.rejected.fetch_add(result.rejected, ORDER);
         if !losses.is_empty() {
             self.losses.lock().unwrap_or_else(PoisonError::into_inner).merge(losses);
@@ -111,6 +116,7 @@ impl Counters {
             refused: self.refused.load(ORDER),
             spans: self.spans.load(ORDER),
             samples: self.samples.load(ORDER),
+            events: self.events.load(ORDER),
             rejected: self.rejected.load(ORDER),
             bytes: self.bytes.load(ORDER),
         }

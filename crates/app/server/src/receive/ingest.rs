@@ -43,9 +43,8 @@ pub(super) async fn ingest(
     message: Message,
 ) -> Result<IngestResult, ReceiveError> {
     receivers.counters(receiver).record_bytes(message.body.bytes.len());
-    let is_of_logs = matches!(message.kind, MessageKind::LogsProtobuf | MessageKind::LogsJson);
     let DecodedMessage { batch, contents, permit } = decode(receivers, tenant, message).await?;
-    let result = IngestResult { points: contents.points, ..summarize(&batch, is_of_logs) };
+    let result = IngestResult { points: contents.points, ..summarize(&batch) };
     let losses = batch.losses.clone();
     if !batch.is_empty() {
         tenant.append(batch).await?;
@@ -102,11 +101,10 @@ fn decode_inline(
     Ok(DecodedMessage { batch, contents, permit })
 }
 
-fn summarize(batch: &Batch, is_of_logs: bool) -> IngestResult {
+fn summarize(batch: &Batch) -> IngestResult {
     let (spans, samples) = (batch.spans.len() as u64, batch.samples.rows.len() as u64);
-    // An unknown metric is not an error of its sender; log records are never used.
-    let is_rejection = |loss: Loss| is_rejection(loss) || (is_of_logs && loss == Loss::OtherSignal);
-    let mut result = IngestResult { spans, samples, ..IngestResult::default() };
+    let events = batch.events.len() as u64;
+    let mut result = IngestResult { spans, samples, events, ..IngestResult::default() };
     for (loss, rejected) in batch.losses.iter().filter(|(loss, _)| is_rejection(*loss)) {
         let separator = if result.reason.is_empty() { "" } else { "; " };
         result.rejected += rejected.count;
@@ -122,7 +120,7 @@ fn truncate(example: &str) -> &str {
     &example[..end]
 }
 
-/// Whether the loss rejects a record; the others repair one.
+/// Whether the loss rejects a record; the others repair one, or are no error of the sender, such as an unknown metric.
 const fn is_rejection(loss: Loss) -> bool {
     matches!(
         loss,
@@ -133,5 +131,6 @@ const fn is_rejection(loss: Loss) -> bool {
             | Loss::NameLimit
             | Loss::SeriesLimit
             | Loss::InvalidSample
+            | Loss::UntracedLog
     )
 }

@@ -6,7 +6,7 @@ use crate::format::{Format, FormatError, Reader, ReaderOptions};
 use crate::paths::{Source, SourceOrigin};
 use crate::recognize::find_format;
 use crate::recognize::{PREFIX_MAX, Recognition, looks_like, recognize, recognize_all};
-use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SpanRecord};
+use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SpanEvent, SpanRecord};
 
 /// Whether the rest of a source is of interest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -202,6 +202,14 @@ impl Sink for NamedSink<'_> {
 
     fn sample(&mut self, sample: &SampleRecord<'_>) {
         self.sink.sample(sample);
+    }
+
+    fn wants_events(&self) -> bool {
+        self.sink.wants_events()
+    }
+
+    fn event(&mut self, event: SpanEvent) {
+        self.sink.event(event);
     }
 
     fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String) {

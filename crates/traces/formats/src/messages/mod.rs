@@ -30,13 +30,13 @@ pub enum MessageKind {
     TracesProtobuf,
     /// `ExportMetricsServiceRequest` of OTLP, as protobuf.
     MetricsProtobuf,
-    /// `ExportLogsServiceRequest` of OTLP, as protobuf: its records are counted as of another signal.
+    /// `ExportLogsServiceRequest` of OTLP, as protobuf: its records become events of their spans.
     LogsProtobuf,
     /// `ExportTraceServiceRequest` of OTLP, as JSON.
     TracesJson,
     /// `ExportMetricsServiceRequest` of OTLP, as JSON.
     MetricsJson,
-    /// `ExportLogsServiceRequest` of OTLP, as JSON: its records are counted as of another signal.
+    /// `ExportLogsServiceRequest` of OTLP, as JSON: its records become events of their spans.
     LogsJson,
     /// A list of Zipkin's spans, version 2, as JSON.
     ZipkinJson,

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::otlp_protobuf::encode::{Encoder, resource, span};
-use laggard_model::{Collect, Loss};
+use laggard_model::{Collect, Loss, SpanEvent};
 
 fn read(kind: MessageKind, message: &[u8]) -> (Collect, Result<MessageContents, FormatError>) {
     let mut sink = Collect::default();
@@ -24,6 +24,32 @@ fn records_without_ids_are_counted_and_the_others_are_read() {
         read(MessageKind::TracesProtobuf, &request([span(1, "a"), without_ids, span(2, "b")]));
     assert_eq!(result, Ok(MessageContents::default()));
     assert_eq!((found.spans.len(), found.losses.count(Loss::InvalidId)), (2, 1));
+}
+
+/// One with a time and an exception, and one at an unknown time: it counts as of the start of its span.
+#[test]
+fn events_of_spans_are_read_from_both_encodings() {
+    let exception = Encoder::default().fixed64(1, 20).bytes(2, "exception");
+    let exception = exception.attribute(3, "exception.type", "OutOfStock");
+    let with_events = span(1, "a").message(11, exception).message(11, Encoder::default().bytes(2, "retry"));
+    let (found, result) = read(MessageKind::TracesProtobuf, &request([with_events, span(2, "b")]));
+    assert_eq!(
+        (result, found.spans.len(), found.losses.is_empty()),
+        (Ok(MessageContents::default()), 2, true)
+    );
+    let shown =
+        |event: &SpanEvent| format!("{} {} {} {}", event.span, event.time.unix_ns(), event.name, event.body);
+    let events: Vec<String> = found.events.iter().map(shown).collect();
+    assert_eq!(events, ["0000000000000001 20 exception OutOfStock", "0000000000000001 10 retry "]);
+    assert_eq!(&*found.events[0].attributes, r#"{"exception.type":"OutOfStock"}"#);
+
+    let json = br#"{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"07070707070707070707070707070707",
+        "spanId":"0000000000000001","name":"a","startTimeUnixNano":"10","endTimeUnixNano":"30","events":[
+        {"timeUnixNano":"20","name":"exception","attributes":[{"key":"exception.type","value":{"stringValue":"OutOfStock"}}]},
+        {"name":"retry"},7]}]}]}]}"#;
+    let (again, _) = read(MessageKind::TracesJson, json);
+    assert_eq!((&again.events, again.spans.len()), (&found.events, 1));
+    assert_eq!(again.losses.count(Loss::MalformedRecord), 1, "the third is none");
 }
 
 /// Cut anywhere, a message is damaged, unless it ends where a resource's spans end.
@@ -54,14 +80,33 @@ fn a_metrics_message_is_not_read_as_spans() {
 }
 
 #[test]
-fn log_records_are_counted() {
-    let (found, result) = read(MessageKind::LogsProtobuf, &request([span(1, "a"), span(2, "b")]));
-    assert_eq!(
-        (result, found.losses.count(Loss::OtherSignal), found.spans.len()),
-        (Ok(MessageContents::default()), 2, 0)
-    );
-    let json = br#"{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":{}},{}]},{}]}]}"#;
-    assert_eq!(read(MessageKind::LogsJson, json).0.losses.count(Loss::OtherSignal), 2);
+fn log_records_of_a_span_become_events_and_the_others_are_counted() {
+    let text = |text: &str| Encoder::default().bytes(1, text);
+    let ids = || Encoder::default().bytes(9, [1; 16]).bytes(10, [2; 8]);
+    let full = ids().fixed64(1, 9).varint(2, 17).message(5, text("no stock")).bytes(12, "stock");
+    let records = [
+        full,
+        // The time at which it was observed stands in.
+        ids().fixed64(11, 7).message(5, text(&"é".repeat(3_000))),
+        ids().message(5, text("without a time")),
+        Encoder::default().fixed64(1, 9).message(5, text("without a span")),
+    ];
+    let (found, result) = read(MessageKind::LogsProtobuf, &request(records));
+    assert_eq!(result, Ok(MessageContents::default()));
+    let losses =
+        [Loss::UntracedLog, Loss::MalformedRecord, Loss::LongLog].map(|loss| found.losses.count(loss));
+    assert_eq!((found.events.len(), losses), (2, [1; 3]));
+    let event = &found.events[0];
+    assert_eq!((event.time.unix_ns(), event.severity.name(), &*event.name), (9, "ERROR", "stock"));
+    assert_eq!((&*event.body, event.span.to_string().as_str()), ("no stock", "0202020202020202"));
+    assert_eq!((found.events[1].time.unix_ns(), found.events[1].body.len()), (7, 4_096));
+
+    let json = br#"{"resourceLogs":[{"scopeLogs":[{"logRecords":[
+        {"traceId":"01010101010101010101010101010101","spanId":"0202020202020202","timeUnixNano":"9",
+         "severityNumber":17,"eventName":"stock","body":{"stringValue":"no stock"}},{"body":{}},7]},{}]}]}"#;
+    let (again, result) = read(MessageKind::LogsJson, json);
+    assert_eq!((result, &again.events[..]), (Ok(MessageContents::default()), &found.events[..1]));
+    assert_eq!(again.losses.count(Loss::UntracedLog) + again.losses.count(Loss::MalformedRecord), 2);
 }
 
 #[test]

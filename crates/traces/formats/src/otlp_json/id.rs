@@ -8,7 +8,7 @@ use laggard_model::{ParsedTraceId, SpanId, TraceId};
 /// Reads a trace id; `None` for one that is empty or zero.
 ///
 /// Base64 is an encoding of the same 16 bytes that every tool shows as digits, so such an id is canonical.
-pub(super) fn trace(text: &str) -> Option<ParsedTraceId> {
+pub(crate) fn trace(text: &str) -> Option<ParsedTraceId> {
     if let Some((high, low)) = text.as_bytes().split_first_chunk().filter(|_| text.len() == 32)
         && let Some(high) = lower_hex(high)
         && let Some(low) = low.first_chunk().and_then(lower_hex)
@@ -26,7 +26,7 @@ pub(super) fn trace(text: &str) -> Option<ParsedTraceId> {
 }
 
 /// Reads a span id; `None` for one that is empty or zero.
-pub(super) fn span(text: &str) -> Option<SpanId> {
+pub(crate) fn span(text: &str) -> Option<SpanId> {
     if let Ok(digits) = text.as_bytes().try_into()
         && let Some(value) = lower_hex(digits)
     {

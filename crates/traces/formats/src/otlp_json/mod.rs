@@ -5,7 +5,7 @@
 //! {"resourceSpans":[{"resource":{…},"scopeSpans":[{"scope":{…},"spans":[{…},…]}]}]}
 //! ```
 
-mod id;
+pub(crate) mod id;
 mod metric;
 mod span;
 #[cfg(test)]
@@ -193,6 +193,7 @@ impl OtlpDocuments {
             return;
         };
         fields.sampling.tail_sampler = fields.sampling.tail_sampler.or(self.tail_sampler);
+        span.emit_events(fields.trace_id, fields.span_id, fields.start, sink);
         match &self.resource {
             Some(names) => fields.emit(names, sink),
             None => self.pending.push(&fields, "", sink),

@@ -3,10 +3,12 @@
 use super::id;
 use crate::attributes_json::{self, SamplingTags, ThreadTag};
 use crate::conventions::{NameQuality, OperationAttributes, OperationNamer, SpanSelection, THREAD_ATTRIBUTE};
+use crate::events::json_value::read_attributes;
+use crate::events::{EventFields, EventRef, RECORD_BYTES_MAX};
 use crate::lax_json::{LaxText, Number};
 use crate::pending::{SpanFields, inclusive_time};
 use crate::sampling::{self, SamplingAttributes, SpanRef, WantedAttributes};
-use laggard_model::{AttributeText, Loss, Sampling, Sink, SpanId, SpanKind, Status, Tid, Timestamp};
+use laggard_model::{AttributeText, Loss, Sampling, Sink, SpanId, SpanKind, Status, Tid, Timestamp, TraceId};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -34,6 +36,20 @@ pub(super) struct OtlpSpanJson<'a> {
     attributes: Option<&'a RawValue>,
     #[serde(borrow, default)]
     status: Option<&'a RawValue>,
+    /// Parsed only for a sink that wants them.
+    #[serde(borrow, default)]
+    events: Option<&'a RawValue>,
+}
+
+/// An event of a span as written.
+#[derive(Deserialize)]
+struct SpanEventJson<'a> {
+    #[serde(default, rename = "timeUnixNano", alias = "time_unix_nano")]
+    time: Number,
+    #[serde(borrow, default)]
+    name: LaxText<'a>,
+    #[serde(default)]
+    attributes: serde_json::Value,
 }
 
 /// Attributes of a resource and a scope.
@@ -83,6 +99,34 @@ impl OtlpSpanJson<'_> {
             attributes: self.select(attributes, wanted),
             thread: self.thread(),
         })
+    }
+
+    /// Passes on the events that a span with these fields brings with it.
+    pub(super) fn emit_events(&self, trace: TraceId, span: SpanId, start: Timestamp, sink: &mut dyn Sink) {
+        let Some(events) = self.events.filter(|_| sink.wants_events()) else { return };
+        let Ok(events) = serde_json::from_str::<Option<Vec<&RawValue>>>(events.get()) else {
+            return sink.lose(Loss::MalformedRecord, &|| format!("events of span {span} that are no list"));
+        };
+        for event in events.into_iter().flatten() {
+            if event.get().len() > RECORD_BYTES_MAX {
+                sink.lose(Loss::OversizedRecord, &|| format!("an event of span {span}"));
+                continue;
+            }
+            match serde_json::from_str::<SpanEventJson<'_>>(event.get()) {
+                Ok(event) => {
+                    let time = event.time.scaled(1).filter(|&ns| ns > 0).map(Timestamp::from_unix_ns);
+                    let fields = EventFields {
+                        name: event.name.as_str().to_owned(),
+                        attributes: read_attributes(event.attributes),
+                        ..EventFields::default()
+                    };
+                    fields.emit(EventRef { trace, span, time: time.unwrap_or(start) }, sink);
+                }
+                Err(error) => {
+                    sink.lose(Loss::MalformedRecord, &|| format!("an event of span {span}: {error}"))
+                }
+            }
+        }
     }
 
     fn thread(&self) -> Option<Tid> {

@@ -7,6 +7,8 @@ use crate::conventions::{
     NameQuality, OperationAttributes, OperationNamer, ResourceAttributes, SelectedAttributes,
     THREAD_ATTRIBUTE, read_thread,
 };
+use crate::events::wire_value::read_attributes;
+use crate::events::{EventFields, EventRef, RECORD_BYTES_MAX};
 use crate::pending::{SpanFields, inclusive_time};
 use crate::sampling::{self, SamplingAttributes, SpanRef, WantedAttributes};
 use laggard_model::{
@@ -30,6 +32,7 @@ pub(super) struct WireSpan<'a> {
     inclusive: Nanos,
     sampling: Sampling,
     has_selected: bool,
+    has_events: bool,
     thread: Option<Tid>,
 }
 
@@ -49,6 +52,7 @@ struct SpanWire<'a> {
     is_weighted: bool,
     /// Whether an attribute is one of those that are retained.
     has_selected: bool,
+    has_events: bool,
     /// The attribute with the thread, as a `KeyValue`.
     thread: Option<&'a [u8]>,
 }
@@ -75,6 +79,7 @@ fn read_wire<'a>(message: &'a [u8], wanted: &WantedAttributes) -> Result<SpanWir
                     wire.thread = Some(pair);
                 }
             }
+            (11, Value::Bytes(_)) => wire.has_events = true,
             (15, Value::Bytes(bytes)) => wire.status = bytes,
             _ => {}
         }
@@ -105,8 +110,8 @@ pub(super) fn read_span<'a>(
     let Some((trace_id, span_id)) = trace_id(wire.trace_id).zip(span_id(wire.span_id)) else {
         return Err(without_ids(message, &wire, sink));
     };
-    let time = |ns: u64| i64::try_from(ns).ok().filter(|&ns| ns > 0).map(Timestamp::from_unix_ns);
-    let Some((start, end)) = time(wire.start_time_unix_nano).zip(time(wire.end_time_unix_nano)) else {
+    let times = read_time(wire.start_time_unix_nano).zip(read_time(wire.end_time_unix_nano));
+    let Some((start, end)) = times else {
         // A metric's name and description may be as long as ids.
         if like_metric(message, &wire) && wire.kind == 0 {
             return Err(SpanError::Metric);
@@ -126,8 +131,15 @@ pub(super) fn read_span<'a>(
         inclusive: inclusive_time(span_id, start, end, sink),
         sampling: read_sampling(message, &wire, span_id, wanted, sink),
         has_selected: wire.has_selected,
+        has_events: wire.has_events,
         thread: wire.thread.and_then(|pair| read_thread(&read_value(read_pair(pair)?.1))),
     })
+}
+
+/// A time; protobuf does not distinguish zero from absent.
+#[inline]
+fn read_time(ns: u64) -> Option<Timestamp> {
+    i64::try_from(ns).ok().filter(|&ns| ns > 0).map(Timestamp::from_unix_ns)
 }
 
 /// The key of a `KeyValue`. All known writers put it first; where it is not, the pair must be examined.
@@ -276,6 +288,36 @@ impl<'a> WireSpan<'a> {
                 selected.add_of_span(key, &read_value(value), text);
             }
         }
+    }
+
+    /// Passes on the events that the span brings with it.
+    #[inline]
+    pub(super) fn emit_events(&self, sink: &mut dyn Sink) {
+        if self.has_events && sink.wants_events() {
+            for field in Fields::new(self.message).map_while(Result::ok) {
+                if let (11, Value::Bytes(event)) = field {
+                    self.emit_event(event, sink);
+                }
+            }
+        }
+    }
+
+    fn emit_event(&self, message: &[u8], sink: &mut dyn Sink) {
+        let span = self.span_id;
+        if message.len() > RECORD_BYTES_MAX {
+            return sink.lose(Loss::OversizedRecord, &|| format!("an event of span {span}"));
+        }
+        let mut event = EventFields::default();
+        let mut event_ref = EventRef { trace: self.trace_id, span, time: self.start };
+        for field in Fields::new(message).map_while(Result::ok) {
+            match field {
+                (1, Value::Fixed64(ns)) => event_ref.time = read_time(ns).unwrap_or(self.start),
+                (2, Value::Bytes(name)) => event.name = String::from_utf8_lossy(name).into_owned(),
+                _ => {}
+            }
+        }
+        event.attributes = read_attributes(message, 3);
+        event.emit(event_ref, sink);
     }
 
     #[inline]

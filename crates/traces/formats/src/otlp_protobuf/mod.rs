@@ -407,6 +407,7 @@ impl SpanRecords {
         span.select(&self.wanted.selected, &mut self.selected);
         let mut fields = span.fields(&name, &mut self.namer);
         fields.attributes = self.selected.as_str();
+        span.emit_events(sink);
         fields.sampling.tail_sampler = fields.sampling.tail_sampler.or(self.tail_sampler);
         match &self.resource {
             Some(names) => fields.emit(names, sink),

@@ -3,7 +3,7 @@
 use super::{Intake, NAMES_MAX, OpenTrace, TRACE_ROWS_MAX};
 use crate::{ClosePoint, LogPosition};
 use laggard_engine::{Origins, Samples};
-use laggard_model::{Loss, Losses, Names, TraceId};
+use laggard_model::{Loss, Losses, Names, SpanEvent, TraceId};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,6 +29,7 @@ pub(crate) struct ClosedTraces {
     pub(super) names: Arc<Names>,
     pub(super) traces: Vec<(TraceId, OpenTrace)>,
     pub(super) samples: Samples,
+    pub(super) events: Vec<SpanEvent>,
     pub(super) losses: Losses,
     pub(super) origins: Origins,
     pub(super) cut: Vec<TraceId>,
@@ -64,7 +65,7 @@ impl Intake {
             traces.extend(rest);
             remaining_from = self.head + 1;
         }
-        if traces.is_empty() && self.samples.rows.is_empty() {
+        if traces.is_empty() && self.samples.rows.is_empty() && self.events.is_empty() {
             return None;
         }
         traces.sort_unstable_by_key(|(id, _)| *id);
@@ -76,6 +77,7 @@ impl Intake {
             names: self.names.names.clone(),
             traces,
             samples: std::mem::take(&mut self.samples),
+            events: std::mem::take(&mut self.events),
             losses: std::mem::take(&mut self.losses),
             origins: std::mem::take(&mut self.origins),
             cut,
@@ -161,7 +163,7 @@ impl Intake {
     fn recount_after(&mut self, closed: &ClosedTraces) {
         self.spans -= closed.traces.iter().map(|(_, trace)| trace.rows()).sum::<usize>();
         let traces: usize = closed.traces.iter().map(|(_, trace)| trace.bytes()).sum();
-        self.bytes -= traces + super::samples_bytes(&closed.samples);
+        self.bytes -= traces + super::samples_bytes(&closed.samples) + super::events_bytes(&closed.events);
     }
 
     /// Drops names that no open trace uses and that were not used lately, if there are many.

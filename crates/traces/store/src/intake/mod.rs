@@ -20,8 +20,8 @@ pub(crate) use naming::NAMES_MAX;
 use crate::{ClosePoint, LogPosition};
 use laggard_engine::{AttributeLimit, Batch, Origins, SampleRow, Samples};
 use laggard_model::{
-    AttributeSetId, AttributeText, CallRow, Losses, OperationId, ReplicaId, SpanId, SpanRow, Tid, Timestamp,
-    TraceId,
+    AttributeSetId, AttributeText, CallRow, Losses, OperationId, ReplicaId, SpanEvent, SpanId, SpanRow, Tid,
+    Timestamp, TraceId,
 };
 use naming::{BatchHandles, NameTable};
 use std::collections::{HashMap, HashSet};
@@ -86,6 +86,7 @@ pub(crate) struct Intake {
     /// Traces with more rows than [`TRACE_ROWS_MAX`]; closed the next time.
     oversized: Vec<TraceId>,
     samples: Samples,
+    events: Vec<SpanEvent>,
     sample_texts: HashMap<Box<str>, u32>,
     attribute_limit: AttributeLimit,
     losses: Losses,
@@ -129,6 +130,7 @@ pub(crate) fn bytes_max(batch: &Batch) -> usize {
         + batch.threads.len() * THREAD_BYTES
         + batch.calls.len() * (CALL_BYTES + TRACE_BYTES)
         + samples_bytes(&batch.samples)
+        + events_bytes(&batch.events)
         + texts
         + names
 }
@@ -137,6 +139,10 @@ pub(crate) fn bytes_max(batch: &Batch) -> usize {
 fn samples_bytes(samples: &Samples) -> usize {
     let texts: usize = samples.texts.iter().map(|text| 2 * (TEXT_BYTES + text.len())).sum();
     texts + samples.rows.len() * SAMPLE_BYTES
+}
+
+fn events_bytes(events: &[SpanEvent]) -> usize {
+    events.iter().map(SpanEvent::bytes).sum()
 }
 
 impl Intake {
@@ -161,6 +167,8 @@ impl Intake {
         self.ingest_threads(batch);
         if part == RecordPart::All {
             self.ingest_samples(&batch.samples);
+            self.bytes += events_bytes(&batch.events);
+            self.events.extend_from_slice(&batch.events);
             self.losses.merge(&batch.losses);
             self.origins.merge(&batch.origins);
         }
@@ -300,6 +308,11 @@ impl Intake {
     /// Samples that wait for the next flush batch.
     pub(crate) fn samples(&self) -> usize {
         self.samples.rows.len()
+    }
+
+    /// Events that wait for the next flush batch.
+    pub(crate) fn events(&self) -> usize {
+        self.events.len()
     }
 
     /// Approximate memory in use, in bytes.

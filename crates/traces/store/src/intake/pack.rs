@@ -4,7 +4,7 @@ use super::close::ClosedTraces;
 use super::naming::NameCopier;
 use crate::FlushBatch;
 use laggard_assembly::rebuild_calls;
-use laggard_model::{Loss, Losses, SpanRow, ThreadRow, TraceId};
+use laggard_model::{Loss, Losses, SpanRow, ThreadRow, TraceId, tidy_events};
 use std::sync::Arc;
 
 /// Rows of equal start and id before a row that are compared with it to find copies. Assembly finds further copies.
@@ -38,6 +38,8 @@ impl ClosedTraces {
             row.operation = renaming.operation(row.operation);
             row.replica = renaming.replica(row.replica);
         }
+        let mut events = self.events;
+        tidy_events(&mut events, &mut losses);
         FlushBatch {
             names: renaming.to,
             spans,
@@ -45,6 +47,7 @@ impl ClosedTraces {
             attributes,
             threads,
             samples: self.samples,
+            events,
             losses,
             origins: self.origins,
             cut: self.cut,

@@ -8,7 +8,7 @@ use super::numbers;
 use laggard_engine::{Batch, Origins, SampleRow, Samples};
 use laggard_model::{
     AdjustedCount, AttributeSetId, CallFlag, CallRow, Losses, Names, Nanos, OperationId, OperationKey,
-    ReplicaId, SpanId, SpanKind, SpanRow, Tid, Timestamp, TraceId,
+    ReplicaId, Severity, SpanEvent, SpanId, SpanKind, SpanRow, Tid, Timestamp, TraceId,
 };
 
 /// Why bytes cannot be decoded as a batch.
@@ -23,6 +23,8 @@ pub(crate) enum DecodeError {
 /// Minimum encoded length of a span, and of a call.
 const SPAN_BYTES_MIN: usize = 13;
 const CALL_BYTES_MIN: usize = 4;
+/// The same of an event.
+const EVENT_BYTES_MIN: usize = 29;
 
 type Decoded<T> = Result<T, DecodeError>;
 
@@ -44,10 +46,11 @@ pub(crate) fn decode_batch(payload: &[u8]) -> Decoded<Batch> {
     let origins = from.origins()?;
     let attributes = if from.rest.is_empty() { Vec::new() } else { from.attributes(&mut names)? };
     let threads = if from.rest.is_empty() { Vec::new() } else { from.threads(spans.len())? };
+    let events = if from.rest.is_empty() { Vec::new() } else { from.events()? };
     if !from.rest.is_empty() {
         return Err(DecodeError::Malformed);
     }
-    Ok(Batch { names, spans, calls, samples, texts, attributes, threads, losses, origins })
+    Ok(Batch { names, spans, calls, samples, texts, attributes, threads, events, losses, origins })
 }
 
 struct ByteReader<'a> {
@@ -207,6 +210,25 @@ impl<'a> ByteReader<'a> {
             next = row + 1;
         }
         Ok(threads)
+    }
+
+    fn events(&mut self) -> Decoded<Vec<SpanEvent>> {
+        let count = self.count(EVENT_BYTES_MIN)?;
+        let (mut events, mut before_ns) = (Vec::with_capacity(count), 0_i64);
+        for _ in 0..count {
+            let (trace, span) = (self.id()?, self.span_id()?);
+            before_ns = self.difference(before_ns)?;
+            events.push(SpanEvent {
+                trace,
+                span,
+                time: Timestamp::from_unix_ns(before_ns),
+                severity: Severity::from_number(u64::from(self.byte()?)),
+                name: self.text()?.into(),
+                body: self.text()?.into(),
+                attributes: self.text()?.into(),
+            });
+        }
+        Ok(events)
     }
 
     fn losses(&mut self) -> Decoded<Losses> {

@@ -3,7 +3,8 @@
 use super::numbers::measure_number;
 use laggard_engine::{Batch, Samples};
 use laggard_model::{
-    AttributeSetId, CallFlag, CallRow, Losses, Names, OperationId, ReplicaId, SpanKind, SpanRow, TraceId,
+    AttributeSetId, CallFlag, CallRow, Losses, Names, OperationId, ReplicaId, SpanEvent, SpanKind, SpanRow,
+    TraceId,
 };
 use laggard_wire::put_varint;
 
@@ -42,6 +43,7 @@ pub(crate) fn encode_batch(batch: &Batch, out: &mut Vec<u8>) {
     put_number(batch.origins.call_records, out);
     put_attributes(batch, out);
     put_threads(batch, out);
+    put_events(&batch.events, out);
 }
 
 fn put_names(names: &Names, out: &mut Vec<u8>) {
@@ -149,9 +151,9 @@ fn put_texts(texts: &[(TraceId, Box<str>)], out: &mut Vec<u8>) {
     }
 }
 
-/// Nothing for a batch without attributes and threads, as in logs of earlier versions.
+/// Nothing for a batch without attributes, threads, and events, as in logs of earlier versions.
 fn put_attributes(batch: &Batch, out: &mut Vec<u8>) {
-    if batch.attributes.is_empty() && batch.threads.is_empty() {
+    if batch.attributes.is_empty() && batch.threads.is_empty() && batch.events.is_empty() {
         return;
     }
     put_number(batch.names.attribute_sets() as u64, out);
@@ -165,9 +167,9 @@ fn put_attributes(batch: &Batch, out: &mut Vec<u8>) {
     }
 }
 
-/// Nothing for a batch without threads, as in logs of earlier versions.
+/// Nothing for a batch without threads and events, as in logs of earlier versions.
 fn put_threads(batch: &Batch, out: &mut Vec<u8>) {
-    if batch.threads.is_empty() {
+    if batch.threads.is_empty() && batch.events.is_empty() {
         return;
     }
     put_number(batch.threads.len() as u64, out);
@@ -176,6 +178,25 @@ fn put_threads(batch: &Batch, out: &mut Vec<u8>) {
         put_number(u64::from(*row - next), out);
         put_number(u64::from(tid.0), out);
         next = *row + 1;
+    }
+}
+
+/// Nothing for a batch without events, as in logs of earlier versions.
+fn put_events(events: &[SpanEvent], out: &mut Vec<u8>) {
+    if events.is_empty() {
+        return;
+    }
+    put_number(events.len() as u64, out);
+    let mut before_ns = 0_i64;
+    for event in events {
+        out.extend_from_slice(&event.trace.value().to_le_bytes());
+        out.extend_from_slice(&event.span.value().to_le_bytes());
+        put_difference(before_ns, event.time.unix_ns(), out);
+        before_ns = event.time.unix_ns();
+        out.push(event.severity.number());
+        put_text(&event.name, out);
+        put_text(&event.body, out);
+        put_text(&event.attributes, out);
     }
 }
 

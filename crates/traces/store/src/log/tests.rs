@@ -9,8 +9,8 @@ use super::{LogFiles, ReplayReport, WriteAheadLog, replay};
 use crate::random_batches::batch;
 use laggard_engine::Batch;
 use laggard_model::{
-    AdjustedCount, CallFlag, CallRow, Loss, Measure, Nanos, OperationKey, ReplicaId, SampleRecord, Sink,
-    SpanId, SpanKind, SpanRow, Status, Tid, Timestamp, TraceId,
+    AdjustedCount, CallFlag, CallRow, Loss, Measure, Nanos, OperationKey, ReplicaId, SampleRecord, Severity,
+    Sink, SpanEvent, SpanId, SpanKind, SpanRow, Status, Tid, Timestamp, TraceId,
 };
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -41,6 +41,7 @@ fn same(a: &Batch, b: &Batch) -> bool {
         && a.texts == b.texts
         && attributes(a) == attributes(b)
         && a.threads == b.threads
+        && a.events == b.events
         && a.losses == b.losses
         && a.origins == b.origins
 }
@@ -97,6 +98,23 @@ prop_compose! {
 }
 
 prop_compose! {
+    fn any_event()(
+        trace in any::<u128>(), span in 1..u64::MAX, time in any::<i64>(), severity in 0..25_u64,
+        texts in ("\\PC{0,9}", "\\PC{0,9}", "\\PC{0,9}"),
+    ) -> SpanEvent {
+        SpanEvent {
+            trace: TraceId::from_value(trace),
+            span: SpanId::new(span).unwrap(),
+            time: Timestamp::from_unix_ns(time),
+            severity: Severity::from_number(severity),
+            name: texts.0.into(),
+            body: texts.1.into(),
+            attributes: texts.2.into(),
+        }
+    }
+}
+
+prop_compose! {
     fn any_batch()(
         spans in proptest::collection::vec(any_span(), 0..20),
         calls in proptest::collection::vec(any_call(), 0..20),
@@ -105,6 +123,7 @@ prop_compose! {
         lost in 0..9_u64,
         counts in any::<[u64; 4]>(),
         tids in proptest::collection::vec(proptest::option::of(any::<u32>()), 0..20),
+        events in proptest::collection::vec(any_event(), 0..4),
     ) -> Batch {
         let mut batch = Batch::default();
         for operation in ["add", "", "größer"] {
@@ -128,7 +147,7 @@ prop_compose! {
         batch.origins.call_records = counts[3];
         let tids = tids.into_iter().take(spans.len()).enumerate();
         batch.threads = tids.filter_map(|(index, tid)| Some((index as u32, Tid(tid?)))).collect();
-        Batch { spans, calls, ..batch }
+        Batch { spans, calls, events, ..batch }
     }
 }
 
@@ -146,9 +165,11 @@ proptest! {
     fn invalid_bytes_are_an_error(batch in any_batch(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let mut bytes = encoded(&batch);
         let cut = at.index(bytes.len());
-        // Earlier versions ended before the attributes or the threads.
-        let without_threads = Batch { threads: vec![], ..batch.clone() };
-        let earlier = [Batch { attributes: vec![], ..without_threads.clone() }, without_threads];
+        // Earlier versions ended before the attributes, the threads, or the events.
+        let without_events = Batch { events: vec![], ..batch.clone() };
+        let without_threads = Batch { threads: vec![], ..without_events.clone() };
+        let without_attributes = Batch { attributes: vec![], ..without_threads.clone() };
+        let earlier = [without_attributes, without_threads, without_events];
         let is_earlier = |back: &Batch| earlier.iter().any(|earlier| same(earlier, back));
         let cut_off = decode_batch(&bytes[..cut]);
         prop_assert!(cut_off.as_ref().map_or(true, is_earlier), "{cut_off:?}");

@@ -5,7 +5,7 @@ use crate::FlushBatch;
 use crate::intake::CloseCriteria;
 use crate::log::simulated::{Fault, Simulated};
 use crate::random_batches::{TestRng, batch};
-use laggard_model::{Measure, SampleRecord, Sink, Timestamp};
+use laggard_model::{Measure, SampleRecord, Severity, Sink, SpanEvent, SpanId, Timestamp, TraceId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A store without threads: each step is called by the test.
@@ -23,6 +23,19 @@ struct SimulatedStore {
 
 /// Files are short, so that there are many.
 const FILE_BYTES: u64 = 600;
+
+/// The event of a span.
+fn event(trace: u128, span: u64) -> SpanEvent {
+    SpanEvent {
+        trace: TraceId::from_value(trace),
+        span: SpanId::new(span).expect("generated ids are not zero"),
+        time: Timestamp::from_unix_ns(1),
+        severity: Severity::default(),
+        name: "".into(),
+        body: "text".into(),
+        attributes: "".into(),
+    }
+}
 
 impl SimulatedStore {
     fn open(files: Simulated, committed: Vec<FlushBatch>, dice: TestRng) -> SimulatedStore {
@@ -56,7 +69,8 @@ impl SimulatedStore {
                 })
                 .collect();
             let mut batch = batch(&spans);
-            for &(_, id) in &spans {
+            for &(trace, id) in &spans {
+                batch.event(event(trace, id));
                 let (time, measure, value) = (Timestamp::from_unix_ns(1), Measure::Cores, id as f64);
                 let server = "s";
                 batch.sample(&SampleRecord {
@@ -98,13 +112,13 @@ impl SimulatedStore {
         self.log.forget(replay_from).map_err(|_| ())
     }
 
-    /// How often each span, and each sample, is stored or open.
-    fn copies(&mut self) -> [BTreeMap<u64, u32>; 2] {
+    /// How often each span, each sample, and each event is stored or open.
+    fn copies(&mut self) -> [BTreeMap<u64, u32>; 3] {
         let head = self.intake.head();
         let criteria =
             CloseCriteria { idle_through: head, early_through: 0, old_through: 0, rows_max: usize::MAX };
         let rest = self.intake.close(&criteria).map(|closed| closed.pack());
-        let mut found = [BTreeMap::new(), BTreeMap::new()];
+        let mut found = [BTreeMap::new(), BTreeMap::new(), BTreeMap::new()];
         for batch in self.committed.iter().chain(&rest) {
             assert_eq!(batch.losses.count(laggard_model::Loss::DuplicateSpan), 0);
             for row in &batch.spans {
@@ -113,12 +127,15 @@ impl SimulatedStore {
             for row in &batch.samples.rows {
                 *found[1].entry(row.value as u64).or_default() += 1;
             }
+            for event in &batch.events {
+                *found[2].entry(event.span.value()).or_default() += 1;
+            }
         }
         found
     }
 
     fn check(&mut self, acknowledged: &BTreeSet<u64>, context: &str) {
-        for (found, what) in self.copies().iter().zip(["span", "sample"]) {
+        for (found, what) in self.copies().iter().zip(["span", "sample", "event"]) {
             for id in acknowledged {
                 assert_eq!(found.get(id), Some(&1), "{context}: acknowledged {what} {id}");
             }

@@ -24,6 +24,8 @@ impl SegmentsInner {
         let texts = Arc::new(batch.samples.texts.clone());
         let samples = plan::group_samples(batch.samples.rows.clone(), self.settings.slice, self.limits);
         written.extend(self.write_samples(&texts, samples, Arrival::now()).await?);
+        let events = plan::group_events(batch.events.clone(), self.settings.slice, self.limits);
+        written.extend(self.write_events(events, Arrival::now()).await?);
         let notes = ImportNotes::new(&batch.losses, &batch.origins);
         let position = batch.position.clone();
         self.swap(move |manifest| {
@@ -68,7 +70,7 @@ impl SegmentsInner {
         let until = runs.iter().map(|run| run.last).max().expect("as above").plus(JOIN);
         let mut nearby = Vec::new();
         for segment in &self.manifest().segments {
-            if segment.kind == SegmentKind::Samples || !segment.meets(since, until) {
+            if !segment.has_spans() || !segment.meets(since, until) {
                 continue;
             }
             match self.index(segment).await {

@@ -11,8 +11,8 @@ use super::reader::{Selection, busy};
 use super::shared::{JOIN, SegmentsInner, delete};
 use super::spans_file::SpanTable;
 use super::writer::{Arrival, GroupContext};
-use laggard_engine::Samples;
-use laggard_model::{Timestamp, TraceId};
+use laggard_engine::{Origins, Samples};
+use laggard_model::{Losses, Timestamp, TraceId, tidy_events};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -31,6 +31,7 @@ struct SliceSegments {
     traces: Vec<Arc<Segment>>,
     late: Vec<Arc<Segment>>,
     samples: Vec<Arc<Segment>>,
+    events: Vec<Arc<Segment>>,
 }
 
 impl SegmentsInner {
@@ -46,6 +47,7 @@ impl SegmentsInner {
                 SegmentKind::Traces => slice.traces.push(Arc::clone(segment)),
                 SegmentKind::Late => slice.late.push(Arc::clone(segment)),
                 SegmentKind::Samples => slice.samples.push(Arc::clone(segment)),
+                SegmentKind::Events => slice.events.push(Arc::clone(segment)),
             }
         }
         let newest = self.newest_ns();
@@ -90,7 +92,11 @@ impl SegmentsInner {
             return Ok(Some(CompactionJob::new(SegmentKind::Traces, small)));
         }
         let small = smallest(slice.samples, limits.samples_max, |segment| segment.samples);
-        Ok(enough(&small).then(|| CompactionJob::new(SegmentKind::Samples, small)))
+        if enough(&small) {
+            return Ok(Some(CompactionJob::new(SegmentKind::Samples, small)));
+        }
+        let small = smallest(slice.events, limits.event_bytes_max, |segment| segment.event_bytes);
+        Ok(enough(&small).then(|| CompactionJob::new(SegmentKind::Events, small)))
     }
 
     /// Segments of a slice that have spans of its late traces.
@@ -118,11 +124,13 @@ impl SegmentsInner {
     /// Writes segments with the rows of others, and replaces those in the manifest.
     async fn rewrite(&self, manifest: &Manifest, job: CompactionJob) -> Result<(), LocatedError> {
         tracing::debug!(segments = job.inputs.len(), kind = ?job.kind, "compaction begins");
+        let mut limited = Losses::none();
         let written = match job.kind {
+            SegmentKind::Events => self.rewrite_events(&job.inputs, &mut limited).await?,
             SegmentKind::Samples => self.rewrite_samples(&job.inputs).await?,
             _ => self.rewrite_spans(manifest, &job.inputs).await?,
         };
-        let mut notes = ImportNotes::default();
+        let mut notes = ImportNotes::new(&limited, &Origins::default());
         job.inputs.iter().for_each(|segment| notes.merge(&segment.notes));
         let numbers: HashSet<u64> = job.inputs.iter().map(|segment| segment.number).collect();
         let files: Vec<_> =
@@ -167,6 +175,20 @@ impl SegmentsInner {
             &inputs[0],
             self.write_samples(&Arc::new(all.texts), groups, Arrival::from_segments(inputs)).await,
         )
+    }
+
+    async fn rewrite_events(
+        &self,
+        inputs: &[Arc<Segment>],
+        losses: &mut Losses,
+    ) -> Result<Vec<Segment>, LocatedError> {
+        let mut all = Vec::new();
+        for segment in inputs {
+            all.extend(locate(segment, self.events(segment, Selection::All).await)?);
+        }
+        tidy_events(&mut all, losses);
+        let groups = plan::group_events(all, self.settings.slice, self.limits);
+        locate(&inputs[0], self.write_events(groups, Arrival::from_segments(inputs)).await)
     }
 
     async fn rewrite_spans(

@@ -2,7 +2,7 @@
 
 use super::error::SegmentError;
 use super::layout;
-use super::manifest::{self, FileKind, Manifest, Segment};
+use super::manifest::{self, FileKind, Manifest, Segment, SegmentKind};
 use super::reader::check;
 use super::shared::stray_files;
 use crate::damaged_file::{DamagedFile, counted};
@@ -78,13 +78,14 @@ pub(crate) async fn examine(objects: &dyn ObjectStore) -> Result<ExaminedSegment
     for segment in &found.manifest.segments {
         let bad = damaged_files(objects, segment).await?;
         let Some((_, _, reason)) = bad.first() else { continue };
-        let has_its_spans = segment.samples == 0 && bad.iter().all(|(kind, _, _)| *kind != FileKind::Spans);
-        let lost = match segment.samples {
+        let has_its_spans = segment.has_spans() && bad.iter().all(|(kind, _, _)| *kind != FileKind::Spans);
+        let lost = match segment.kind {
             _ if has_its_spans => {
                 "nothing, if it is repaired before a server reads it: its spans are intact".to_owned()
             }
-            0 => counted(segment.spans, "span", "spans"),
-            samples => counted(samples, "sample", "samples"),
+            SegmentKind::Traces | SegmentKind::Late => counted(segment.spans, "span", "spans"),
+            SegmentKind::Samples => counted(segment.samples, "sample", "samples"),
+            SegmentKind::Events => counted(segment.events, "event", "events"),
         };
         damaged.push(DamagedSegment { segment: segment.clone(), reason: reason.clone(), has_its_spans });
         problems.extend(bad.into_iter().map(|(_, file, text)| DamagedFile {

@@ -9,12 +9,13 @@ use object_store::path::Path;
 use std::collections::BTreeSet;
 
 /// Folders of segment files; the last one is of format 1.
-pub(crate) const FOLDERS: [(&str, FileKind); 6] = [
+pub(crate) const FOLDERS: [(&str, FileKind); 7] = [
     ("spans", FileKind::Spans),
     ("requests", FileKind::Requests),
     ("calls", FileKind::Calls),
     ("structures", FileKind::Structures),
     ("samples", FileKind::Samples),
+    ("events", FileKind::Events),
     ("forms", FileKind::Structures),
 ];
 
@@ -89,6 +90,6 @@ mod tests {
         assert_eq!(file(FileKind::Spans, 2, -1, 17).as_ref(), "spans/-1/000000000017.parquet");
         assert_eq!(file(FileKind::Structures, 2, 0, 1).as_ref(), "structures/0/000000000001.parquet");
         assert_eq!(file(FileKind::Structures, 1, 0, 1).as_ref(), "forms/0/000000000001.parquet");
-        assert!(FOLDERS[..5].iter().all(|&(folder, kind)| kind.folder() == folder));
+        assert!(FOLDERS[..6].iter().all(|&(folder, kind)| kind.folder() == folder));
     }
 }

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The version of everything stored that this program writes.
-pub(crate) const FORMAT: u32 = 2;
+pub(crate) const FORMAT: u32 = 3;
 
 /// The contents of a store.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -74,6 +74,12 @@ pub(crate) struct Segment {
     pub(crate) requests: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) samples: u64,
+    /// Events of spans.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) events: u64,
+    /// Memory that its events take.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) event_bytes: u64,
     /// Notes from importing its rows; `told` in format 1.
     #[serde(alias = "told", default, skip_serializing_if = "ImportNotes::is_empty")]
     pub(crate) notes: ImportNotes,
@@ -90,6 +96,8 @@ pub(crate) enum SegmentKind {
     /// Spans of traces that other segments have spans of, too; not assembled.
     Late,
     Samples,
+    /// Events of any spans.
+    Events,
 }
 
 /// Which of a segment's files.
@@ -107,6 +115,8 @@ pub(crate) enum FileKind {
     Structures,
     /// A row a sample.
     Samples,
+    /// A row an event of a span.
+    Events,
 }
 
 /// Metadata of a file.
@@ -133,6 +143,9 @@ pub(crate) struct Quarantined {
     pub(crate) spans: u64,
     /// Samples it held.
     pub(crate) samples: u64,
+    /// Events it held.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) events: u64,
     pub(crate) reason: String,
     /// When it was set aside.
     pub(crate) since_ns: i64,
@@ -208,6 +221,11 @@ impl Segment {
         self.first() <= until && self.last() >= since
     }
 
+    /// Whether it is a segment of spans.
+    pub(crate) fn has_spans(&self) -> bool {
+        matches!(self.kind, SegmentKind::Traces | SegmentKind::Late)
+    }
+
     pub(crate) fn may_hold(&self, trace: TraceId) -> bool {
         self.trace_min.is_some_and(|min| min <= trace) && self.trace_max.is_some_and(|max| max >= trace)
     }
@@ -220,6 +238,7 @@ impl Segment {
 impl Quarantined {
     pub(crate) fn problem(&self) -> StoreIssue {
         let rows = match (self.spans, self.samples) {
+            (0, 0) => format!("{} events", self.events),
             (0, samples) => format!("{samples} samples"),
             (spans, _) => format!("{spans} spans"),
         };
@@ -382,6 +401,8 @@ pub(super) mod tests {
             spans: 5,
             requests: 0,
             samples: 0,
+            events: 0,
+            event_bytes: 0,
             notes: ImportNotes::default(),
             files: BTreeMap::new(),
         }

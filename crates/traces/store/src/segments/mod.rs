@@ -14,6 +14,7 @@ mod commit;
 mod compact;
 mod durable;
 mod error;
+mod events_file;
 mod examine;
 mod import_notes;
 mod late;
@@ -74,10 +75,14 @@ pub struct SegmentFigures {
     pub spans: u64,
     /// Samples in them.
     pub samples: u64,
+    /// Events of spans in them.
+    pub events: u64,
     /// Spans that retention deleted since they were opened.
     pub expired_spans: u64,
     /// Samples that retention deleted since they were opened.
     pub expired_samples: u64,
+    /// Events that retention deleted since they were opened.
+    pub expired_events: u64,
     /// Start of the earliest span, or time of the earliest sample.
     pub oldest: Option<Timestamp>,
     /// Start of the latest span, or time of the latest sample.
@@ -179,8 +184,10 @@ impl Segments {
             bytes: segments.iter().map(|segment| segment.bytes()).sum(),
             spans: segments.iter().map(|segment| segment.spans).sum(),
             samples: segments.iter().map(|segment| segment.samples).sum(),
+            events: segments.iter().map(|segment| segment.events).sum(),
             expired_spans: self.shared.expired_spans.load(Ordering::Relaxed),
             expired_samples: self.shared.expired_samples.load(Ordering::Relaxed),
+            expired_events: self.shared.expired_events.load(Ordering::Relaxed),
             oldest: segments.iter().map(|segment| segment.first()).min(),
             newest: segments.iter().map(|segment| segment.last()).max(),
             problems,

@@ -3,7 +3,7 @@
 use super::layout;
 use super::manifest::SegmentKind;
 use laggard_engine::SampleRow;
-use laggard_model::{Nanos, SpanRow, Timestamp, TraceId};
+use laggard_model::{Nanos, SpanEvent, SpanRow, Timestamp, TraceId};
 use std::collections::BTreeMap;
 
 /// Sizes of segments.
@@ -15,6 +15,8 @@ pub(crate) struct SegmentLimits {
     pub(crate) group_spans: usize,
     /// Most samples of a segment.
     pub(crate) samples_max: usize,
+    /// Most memory that the events of a segment take: their texts are short or long.
+    pub(crate) event_bytes_max: usize,
     /// Neighboring slices with fewer rows than this together share a segment: a flush batch of few rows scattered
     /// over days must not become thousands of files.
     pub(crate) rows_shared: usize,
@@ -23,7 +25,13 @@ pub(crate) struct SegmentLimits {
 impl Default for SegmentLimits {
     /// A segment is what one core decodes in a tenth of a second.
     fn default() -> SegmentLimits {
-        SegmentLimits { spans_max: 1 << 20, group_spans: 1 << 15, samples_max: 1 << 21, rows_shared: 1 << 14 }
+        SegmentLimits {
+            spans_max: 1 << 20,
+            group_spans: 1 << 15,
+            samples_max: 1 << 21,
+            event_bytes_max: 16 << 20,
+            rows_shared: 1 << 14,
+        }
     }
 }
 
@@ -117,6 +125,39 @@ fn split(
         let last = groups.last_mut().expect("there is one from the start");
         last.rows.extend_from_slice(&rows[run.from..run.to]);
     }
+    groups
+}
+
+/// Events of one segment to be, by trace, span, and time.
+#[derive(Clone, Debug)]
+pub(crate) struct EventGroup {
+    pub(crate) slice_ns: i64,
+    pub(crate) events: Vec<SpanEvent>,
+}
+
+/// Events by segment to be: slices of few events share one.
+pub(crate) fn group_events(events: Vec<SpanEvent>, slice: Nanos, limits: SegmentLimits) -> Vec<EventGroup> {
+    let mut by_slice: BTreeMap<i64, Vec<SpanEvent>> = BTreeMap::new();
+    for event in events {
+        by_slice.entry(layout::slice_of(event.time, slice)).or_default().push(event);
+    }
+    let mut groups: Vec<EventGroup> = Vec::new();
+    let mut bytes = 0;
+    for (slice_ns, events) in by_slice {
+        let shares = groups.last().is_some_and(|last| last.events.len() + events.len() <= limits.rows_shared);
+        let mut begins = !shares;
+        for event in events {
+            bytes += event.bytes();
+            match groups.last_mut().filter(|_| !begins && bytes <= limits.event_bytes_max) {
+                Some(last) => last.events.push(event),
+                None => {
+                    (begins, bytes) = (false, event.bytes());
+                    groups.push(EventGroup { slice_ns, events: vec![event] });
+                }
+            }
+        }
+    }
+    groups.iter_mut().for_each(|group| group.events.sort_unstable());
     groups
 }
 

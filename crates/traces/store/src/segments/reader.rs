@@ -2,7 +2,8 @@
 
 use super::calls_file;
 use super::error::SegmentError;
-use super::manifest::{FileEntry, FileKind, Segment};
+use super::events_file;
+use super::manifest::{FileEntry, FileKind, Segment, SegmentKind};
 use super::requests_file;
 use super::shared::{SegmentsInner, SliceKey};
 use super::spans_file::{self, SpanTable, TraceFilter};
@@ -10,7 +11,7 @@ use super::table::FileRanges;
 use super::trace_index::TraceIndex;
 use bytes::Bytes;
 use laggard_engine::RequestSlice;
-use laggard_model::{Names, TraceId};
+use laggard_model::{Names, SpanEvent, Timestamp, TraceId};
 use object_store::ObjectStoreExt;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -45,6 +46,11 @@ pub(crate) async fn busy<T: Send + 'static>(
 }
 
 impl Segment {
+    /// The file whose rows have traces, and whose tail lists them.
+    fn indexed_file(&self) -> FileKind {
+        if self.kind == SegmentKind::Events { FileKind::Events } else { FileKind::Spans }
+    }
+
     /// The manifest entry of one of its files.
     fn entry(&self, kind: FileKind) -> Result<FileEntry, SegmentError> {
         let missing = || SegmentError::damaged(format!("has no file of {}", kind.folder()));
@@ -58,19 +64,20 @@ impl SegmentsInner {
         Ok(self.objects.get(&segment.path(kind)).await?.bytes().await?)
     }
 
-    /// Some bytes of a file; they may be damaged.
+    /// Some bytes of the file whose rows have traces; they may be damaged.
     async fn ranges(
         &self,
         segment: &Segment,
         ranges: &[std::ops::Range<u64>],
     ) -> Result<Vec<Bytes>, SegmentError> {
-        match self.objects.get_ranges(&segment.path(FileKind::Spans), ranges).await {
+        let kind = segment.indexed_file();
+        match self.objects.get_ranges(&segment.path(kind), ranges).await {
             Ok(bytes) => Ok(bytes),
             Err(object_store::Error::NotFound { .. }) => Err(SegmentError::damaged("is missing")),
             Err(error) => {
                 // A truncated file fails like a device that does not respond; its length distinguishes the two.
-                let length = self.objects.head(&segment.path(FileKind::Spans)).await?.size;
-                match length == segment.entry(FileKind::Spans)?.bytes {
+                let length = self.objects.head(&segment.path(kind)).await?.size;
+                match length == segment.entry(kind)?.bytes {
                     true => Err(error.into()),
                     false => Err(SegmentError::damaged("has another length than was written")),
                 }
@@ -78,12 +85,12 @@ impl SegmentsInner {
         }
     }
 
-    /// The index of the traces a segment has spans of.
+    /// The index of the traces a segment has spans or events of.
     pub(crate) async fn index(&self, segment: &Segment) -> Result<Arc<TraceIndex>, SegmentError> {
         if let Some(known) = self.indexes.get(&segment.number) {
             return Ok(known);
         }
-        let entry = segment.entry(FileKind::Spans)?;
+        let entry = segment.entry(segment.indexed_file())?;
         let tail = self.ranges(segment, std::slice::from_ref(&(entry.tail..entry.bytes))).await?.remove(0);
         let read = move || {
             check(&tail, entry.bytes - entry.tail, entry.tail_crc32c)?;
@@ -100,23 +107,61 @@ impl SegmentsInner {
         segment: &Segment,
         selection: Selection,
     ) -> Result<SpanTable, SegmentError> {
+        self.rows(segment, selection, spans_file::decode).await
+    }
+
+    /// Events of a segment, by trace, span, and time.
+    pub(crate) async fn events(
+        &self,
+        segment: &Segment,
+        selection: Selection,
+    ) -> Result<Vec<SpanEvent>, SegmentError> {
+        self.rows(segment, selection, events_file::decode).await
+    }
+
+    /// Traces of a segment with an event in a window that has a word, which is in lower case.
+    pub(crate) async fn traces_that_logged(
+        &self,
+        segment: &Segment,
+        since: Timestamp,
+        until: Timestamp,
+        word: Arc<str>,
+    ) -> Result<HashSet<TraceId>, SegmentError> {
+        let events = self.events(segment, Selection::All).await?;
+        let has_word = move |event: &SpanEvent| {
+            let texts = [&event.body, &event.name, &event.attributes];
+            texts.into_iter().any(|text| text.to_ascii_lowercase().contains(&*word))
+        };
+        let is_found = move |event: &&SpanEvent| (since..=until).contains(&event.time) && has_word(event);
+        busy(move || Ok(events.iter().filter(is_found).map(|event| event.trace).collect())).await
+    }
+
+    /// What `decode` makes of the row groups that may hold traces that are wanted; nothing if none may.
+    async fn rows<T: Default + Send + 'static>(
+        &self,
+        segment: &Segment,
+        selection: Selection,
+        decode: impl FnOnce(FileRanges, &TraceIndex, Vec<usize>, TraceFilter<'_>) -> Result<T, SegmentError>
+        + Send
+        + 'static,
+    ) -> Result<T, SegmentError> {
         let index = self.index(segment).await?;
         let groups = index.groups(selection.filter());
         if groups.is_empty() {
-            return Ok(SpanTable::default());
+            return Ok(T::default());
         }
         let ranges = index.ranges(&groups);
         let bytes = self.ranges(segment, &ranges).await?;
-        let length = segment.entry(FileKind::Spans)?.bytes;
+        let length = segment.entry(segment.indexed_file())?.bytes;
         let read = move || {
             let mut parts = FileRanges::with_length(length);
             for ((range, bytes), &group) in ranges.into_iter().zip(bytes).zip(&groups) {
                 if !index.is_intact(group, &bytes) {
-                    return Err(SegmentError::damaged("has other spans than were written"));
+                    return Err(SegmentError::damaged("has other rows than were written"));
                 }
                 parts.add(range.start, bytes);
             }
-            spans_file::decode(parts, &index, groups, selection.filter())
+            decode(parts, &index, groups, selection.filter())
         };
         busy(read).await
     }

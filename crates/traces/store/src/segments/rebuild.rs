@@ -9,7 +9,7 @@ use super::spans_file::{self, TraceFilter};
 use super::table::{self, FileRanges};
 use super::trace_index::TraceIndex;
 use super::writer::SegmentFields;
-use super::{samples_file, shared};
+use super::{events_file, samples_file, shared};
 use crate::LogPosition;
 use bytes::Bytes;
 use futures::{FutureExt, TryStreamExt};
@@ -136,6 +136,16 @@ async fn read(
         segment.files.insert(FileKind::Samples, entry(&read)?);
         let samples = samples_file::decode(FileRanges::from_bytes(read))?;
         segment.set_samples(&samples.rows);
+        return Ok(segment);
+    }
+    if let Some(path) = files.files.get(&FileKind::Events) {
+        let read = bytes(objects, path).await?;
+        segment.kind = SegmentKind::Events;
+        let file = entry(&read)?;
+        segment.files.insert(FileKind::Events, file);
+        let index = TraceIndex::read(&file, read.slice(file.tail as usize..))?;
+        let (groups, ranges) = (index.groups(TraceFilter::All), FileRanges::from_bytes(read));
+        segment.set_events(&events_file::decode(ranges, &index, groups, TraceFilter::All)?);
         return Ok(segment);
     }
     let Some(path) = files.files.get(&FileKind::Spans) else {

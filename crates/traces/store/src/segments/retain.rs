@@ -14,12 +14,13 @@ impl SegmentsInner {
     pub(crate) async fn retain(&self, now: Timestamp) -> Result<(), SegmentError> {
         let _one_at_a_time = self.maintaining.lock().await;
         let settings = &self.settings;
-        let (mut spans, mut samples) = (0, 0);
+        let (mut spans, mut samples, mut events) = (0, 0, 0);
         self.swap(|manifest| {
             let leave = leaving(manifest, settings, now);
             let is_left = |segment: &&Arc<Segment>| leave.contains(&segment.number);
             spans = manifest.segments.iter().filter(is_left).map(|segment| segment.spans).sum();
             samples = manifest.segments.iter().filter(is_left).map(|segment| segment.samples).sum();
+            events = manifest.segments.iter().filter(is_left).map(|segment| segment.events).sum();
             manifest.segments.retain(|segment| !leave.contains(&segment.number));
             let before = manifest.quarantined.len();
             let limit = age_limit(manifest, settings, now);
@@ -29,10 +30,11 @@ impl SegmentsInner {
             Ok(!leave.is_empty() || manifest.quarantined.len() < before)
         })
         .await?;
-        if spans + samples > 0 {
-            tracing::info!(spans, samples, "expired data was deleted");
+        if spans + samples + events > 0 {
+            tracing::info!(spans, samples, events, "expired data was deleted");
             self.expired_spans.fetch_add(spans, Ordering::Relaxed);
             self.expired_samples.fetch_add(samples, Ordering::Relaxed);
+            self.expired_events.fetch_add(events, Ordering::Relaxed);
         }
         self.sweep().await;
         Ok(())

@@ -58,6 +58,7 @@ pub(crate) struct SegmentsInner {
     /// Spans and samples that retention deleted since it was opened.
     pub(crate) expired_spans: AtomicU64,
     pub(crate) expired_samples: AtomicU64,
+    pub(crate) expired_events: AtomicU64,
     /// When it was opened.
     pub(crate) opened: Timestamp,
     /// A manifest that could not be read, if there was one at the start.
@@ -112,6 +113,7 @@ impl SegmentsInner {
             replaced: Mutex::new(Vec::new()),
             expired_spans: AtomicU64::new(0),
             expired_samples: AtomicU64::new(0),
+            expired_events: AtomicU64::new(0),
             opened: wall_clock(),
             unreadable_manifest,
             _open: shared.open_store(),
@@ -241,6 +243,7 @@ impl SegmentsInner {
             last_ns: segment.last_ns,
             spans: segment.spans,
             samples: segment.samples,
+            events: segment.events,
             reason,
             since_ns: wall_clock().unix_ns(),
         };

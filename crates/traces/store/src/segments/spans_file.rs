@@ -6,7 +6,7 @@ use super::name_columns::{
     NameColumns, OperationReader, read_kinds, read_statuses, trace_at, trace_column, trace_text_column,
 };
 use super::table::{self, BATCH_ROWS, Column, EncodedFile, FileRanges, TableWriter};
-use super::trace_index::TraceIndex;
+use super::trace_index::{self, TraceIndex};
 use arrow_array::types::{Float32Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Float32Array, Int64Array, RecordBatch, StringArray, UInt32Array,
@@ -17,12 +17,8 @@ use laggard_model::{
     AdjustedCount, Names, Nanos, OperationId, ReplicaId, SpanId, SpanKind, SpanRow, Status, ThreadRow, Tid,
     Timestamp, TraceId,
 };
-use parquet::schema::types::ColumnPath;
 use std::collections::HashSet;
 use std::sync::Arc;
-
-/// The false-positive rate of the trace filters.
-const FALSE_POSITIVES: f64 = 1e-5;
 
 /// Spans of some traces, by trace, start and span id, in handles of names of their own.
 #[derive(Clone, Debug, Default)]
@@ -56,7 +52,7 @@ pub(crate) enum TraceFilter<'a> {
 }
 
 impl TraceFilter<'_> {
-    fn has(self, trace: TraceId) -> bool {
+    pub(crate) fn has(self, trace: TraceId) -> bool {
         match self {
             TraceFilter::All => true,
             TraceFilter::Between(min, max) => (min..=max).contains(&trace),
@@ -92,23 +88,13 @@ pub(crate) fn encode(
     beside: BesideRows<'_>,
     rows_per_group: usize,
 ) -> Result<EncodedFile, SegmentError> {
-    let groups = rows.chunks(rows_per_group).map(distinct_traces);
-    let traces_per_group = groups.max().unwrap_or(0).max(1) as u64;
-    let trace = || ColumnPath::from("trace");
-    let properties = table::properties(rows_per_group)
-        .set_column_bloom_filter_enabled(trace(), true)
-        .set_column_bloom_filter_fpp(trace(), FALSE_POSITIVES)
-        .set_column_bloom_filter_max_ndv(trace(), traces_per_group);
+    let properties = trace_index::properties(rows.iter().map(|row| row.trace), rows_per_group);
     let mut writer = TableWriter::new(&span_columns(), properties)?;
     let known = NameColumns::new(names);
     for rows in rows.chunks(BATCH_ROWS) {
         writer.write(column_values(&known, names, rows, beside)?)?;
     }
     writer.finish()
-}
-
-fn distinct_traces(rows: &[SpanRow]) -> usize {
-    rows.chunk_by(|a, b| a.trace == b.trace).count()
 }
 
 fn column_values(

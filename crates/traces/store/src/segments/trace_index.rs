@@ -1,4 +1,4 @@
-//! Which traces are in a file of spans, and where: read before any row on a lookup.
+//! Which traces are in a file of spans or events, and where: read before any row on a lookup.
 
 use super::error::SegmentError;
 use super::manifest::FileEntry;
@@ -8,7 +8,31 @@ use laggard_model::TraceId;
 use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use parquet::bloom_filter::Sbbf;
 use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::properties::WriterPropertiesBuilder;
+use parquet::schema::types::ColumnPath;
 use std::ops::Range;
+
+/// The false-positive rate of the trace filters.
+const FALSE_POSITIVES: f64 = 1e-5;
+
+/// Properties of a file with this index, whose rows are sorted by trace.
+pub(crate) fn properties(
+    traces: impl Iterator<Item = TraceId>,
+    rows_per_group: usize,
+) -> WriterPropertiesBuilder {
+    let (mut most, mut distinct, mut before) = (1, 0, None);
+    for (row, trace) in traces.enumerate() {
+        let begins = row % rows_per_group == 0;
+        distinct = if begins { 1 } else { distinct + u64::from(before != Some(trace)) };
+        before = Some(trace);
+        most = most.max(distinct);
+    }
+    let trace = || ColumnPath::from("trace");
+    table::properties(rows_per_group)
+        .set_column_bloom_filter_enabled(trace(), true)
+        .set_column_bloom_filter_fpp(trace(), FALSE_POSITIVES)
+        .set_column_bloom_filter_max_ndv(trace(), most)
+}
 
 /// The footer and filters of a file, which list its traces.
 pub(crate) struct TraceIndex {

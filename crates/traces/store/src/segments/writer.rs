@@ -4,14 +4,14 @@ use super::error::SegmentError;
 use super::import_notes::ImportNotes;
 use super::manifest::{FORMAT, FileKind, Segment, SegmentKind};
 use super::merge::in_own_names;
-use super::plan::{SampleGroup, SegmentPlan};
+use super::plan::{EventGroup, SampleGroup, SegmentPlan};
 use super::reader::busy;
 use super::shared::{JOIN, SegmentsInner, wall_clock};
 use super::table::EncodedFile;
-use super::{calls_file, requests_file, samples_file, spans_file};
+use super::{calls_file, events_file, requests_file, samples_file, spans_file};
 use futures::TryStreamExt;
 use laggard_engine::{RequestSlice, SampleRow, SliceFacts, TraceAttributes};
-use laggard_model::{Names, SpanRow, ThreadRow, TraceId};
+use laggard_model::{Names, SpanEvent, SpanRow, ThreadRow, TraceId};
 use object_store::ObjectStoreExt;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -86,6 +86,8 @@ impl SegmentFields {
             spans: 0,
             requests: 0,
             samples: 0,
+            events: 0,
+            event_bytes: 0,
             notes: ImportNotes::default(),
             files: BTreeMap::new(),
         }
@@ -109,6 +111,19 @@ impl Segment {
             (self.first_ns, self.last_ns) = (first.time.unix_ns(), last.time.unix_ns());
         }
         self.samples = rows.len() as u64;
+    }
+}
+
+impl Segment {
+    /// Sets what derives from its events, which are sorted by trace.
+    pub(super) fn set_events(&mut self, events: &[SpanEvent]) {
+        let times = || events.iter().map(|event| event.time.unix_ns());
+        self.first_ns = times().min().unwrap_or(self.slice_ns);
+        self.last_ns = times().max().unwrap_or(self.slice_ns);
+        self.trace_min = events.first().map(|event| event.trace);
+        self.trace_max = events.last().map(|event| event.trace);
+        self.events = events.len() as u64;
+        self.event_bytes = events.iter().map(SpanEvent::bytes).sum::<usize>() as u64;
     }
 }
 
@@ -142,6 +157,15 @@ impl SegmentsInner {
     ) -> Result<Vec<Segment>, SegmentError> {
         let texts = Arc::clone(texts);
         self.write_groups(groups, arrival, move |group, fields| encode_samples(&texts, &group, fields)).await
+    }
+
+    /// Writes groups of events.
+    pub(crate) async fn write_events(
+        &self,
+        groups: Vec<EventGroup>,
+        arrival: Arrival,
+    ) -> Result<Vec<Segment>, SegmentError> {
+        self.write_groups(groups, arrival, move |group, fields| encode_events(&group, fields)).await
     }
 
     async fn write_groups<G: Send + 'static>(
@@ -232,4 +256,11 @@ fn encode_samples(
     let mut segment = fields.segment(SegmentKind::Samples, group.slice_ns);
     segment.set_samples(&group.rows);
     Ok(EncodedSegment::new(segment, vec![(FileKind::Samples, file)]))
+}
+
+fn encode_events(group: &EventGroup, fields: SegmentFields) -> Result<EncodedSegment, SegmentError> {
+    let file = events_file::encode(&group.events)?;
+    let mut segment = fields.segment(SegmentKind::Events, group.slice_ns);
+    segment.set_events(&group.events);
+    Ok(EncodedSegment::new(segment, vec![(FileKind::Events, file)]))
 }

@@ -129,7 +129,7 @@ impl Flusher {
 
     fn is_busy(&self) -> bool {
         let intake = self.path.intake();
-        intake.spans() + intake.samples() >= BUSY_ROWS
+        intake.spans() + intake.samples() + intake.events() >= BUSY_ROWS
     }
 
     async fn relieve(&mut self) {

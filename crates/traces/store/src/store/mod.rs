@@ -187,6 +187,8 @@ impl Store {
             spans_stored: figures.spans,
             spans_expired: figures.expired_spans,
             samples_expired: figures.expired_samples,
+            events_stored: figures.events,
+            events_expired: figures.expired_events,
             open_traces,
             open_spans,
             open_bytes: path.budget.used() as u64,

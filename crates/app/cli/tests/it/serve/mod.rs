@@ -6,6 +6,7 @@ mod configuration;
 mod events;
 mod faults;
 mod lifecycle;
+mod logs;
 mod packaging;
 mod pages;
 mod rotation;

@@ -5,11 +5,11 @@ use crate::outcome::{Outcome, laggard};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-fn store(words: &[&str]) -> Outcome {
+pub(super) fn store(words: &[&str]) -> Outcome {
     laggard(&[&["store"], words].concat())
 }
 
-fn text(path: &Path) -> &str {
+pub(super) fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
@@ -21,7 +21,7 @@ fn with_two_traces(folder: &Path) {
     assert_eq!(server.send_trace(&TRACE.replace("0af", "1af"), &[]).status, 200);
 }
 
-fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+pub(super) fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let (mut found, mut folders) = (Vec::new(), vec![folder.join("tenants/default/segments")]);
     while let Some(next) = folders.pop() {
         for entry in fs::read_dir(next).unwrap() {
@@ -42,7 +42,7 @@ fn file_of_spans(folder: &Path) -> PathBuf {
     all.into_iter().find(|file| text(file).contains("/spans/")).expect("there is a segment")
 }
 
-fn damage(file: &Path) {
+pub(super) fn damage(file: &Path) {
     let mut bytes = fs::read(file).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 0x55;
@@ -63,7 +63,11 @@ fn an_intact_store_passes_its_check_and_is_not_changed() {
     with_two_traces(folder.path());
     let check = store(&["check", text(folder.path())]);
     assert_eq!(check.status, 0, "{}{}", check.stdout, check.stderr);
-    assert!(check.stdout.starts_with("default: 1 segment with 1 span and 0 samples in "), "{}", check.stdout);
+    assert!(
+        check.stdout.starts_with("default: 1 segment with 1 span, 0 samples, and 0 events in "),
+        "{}",
+        check.stdout
+    );
     assert!(check.stdout.ends_with("; 1 span in the log\n"), "{}", check.stdout);
     assert!(finds_the_trace(folder.path()));
     let empty = tempfile::tempdir().unwrap();

@@ -88,12 +88,13 @@ type OfStore<'a> = dyn Fn(&StoreState) -> Option<f64> + 'a;
 
 fn received(out: &mut Exposition, state: &AppState) {
     let rows = receivers(state);
-    let all: [Figure<OfReceiver>; 7] = [
+    let all: [Figure<OfReceiver>; 8] = [
         ("laggard_received_requests", "Messages received", |row| row.requests),
         ("laggard_deferred_requests", "Messages rejected with a time to retry after", |row| row.deferred),
         ("laggard_refused_requests", "Messages rejected permanently", |row| row.refused),
         ("laggard_received_spans", "Spans ingested", |row| row.spans),
         ("laggard_received_samples", "Samples ingested", |row| row.samples),
+        ("laggard_received_events", "Events of spans ingested, log records among them", |row| row.events),
         ("laggard_rejected_records", "Rejected records of accepted messages", |row| row.rejected),
         ("laggard_received_bytes", "Bytes of messages as sent", |row| row.bytes),
     ];
@@ -277,7 +278,7 @@ fn notifications(out: &mut Exposition, state: &AppState) {
 fn stores(out: &mut Exposition, tenants: &[Arc<Tenant>]) {
     let states: Vec<(&str, StoreState)> =
         tenants.iter().map(|tenant| (&*tenant.name, tenant.store.state())).collect();
-    let counters: [Figure<CounterOfStore>; 3] = [
+    let counters: [Figure<CounterOfStore>; 4] = [
         ("laggard_store_appended_spans", "Spans acknowledged since the store was opened", |state| {
             state.spans_appended
         }),
@@ -289,6 +290,9 @@ fn stores(out: &mut Exposition, tenants: &[Arc<Tenant>]) {
             "Samples deleted by retention since the store was opened",
             |state| state.samples_expired,
         ),
+        ("laggard_store_expired_events", "Events deleted by retention since the store was opened", |state| {
+            state.events_expired
+        }),
     ];
     for (name, help, count) in counters {
         out.family(name, Kind::Counter, help);
@@ -298,7 +302,7 @@ fn stores(out: &mut Exposition, tenants: &[Arc<Tenant>]) {
     }
     store_durations(out, &states);
     let time = |time: Option<Timestamp>| time.map(seconds);
-    let gauges: [Figure<&OfStore<'_>>; 11] = [
+    let gauges: [Figure<&OfStore<'_>>; 12] = [
         ("laggard_store_ready", "Whether data are accepted and queries answered", &|state| {
             Some(f64::from(u8::from(is_ready(state))))
         }),
@@ -308,6 +312,7 @@ fn stores(out: &mut Exposition, tenants: &[Arc<Tenant>]) {
             &|state| Some(state.problems.len() as f64),
         ),
         ("laggard_store_spans", "Spans in segments", &|state| Some(state.spans_stored as f64)),
+        ("laggard_store_events", "Events of spans in segments", &|state| Some(state.events_stored as f64)),
         ("laggard_store_open_traces", "Traces open in memory", &|state| Some(state.open_traces as f64)),
         ("laggard_store_open_spans", "Spans open in memory", &|state| Some(state.open_spans as f64)),
         ("laggard_store_open_bytes", "Bytes of open data in memory", &|state| Some(state.open_bytes as f64)),

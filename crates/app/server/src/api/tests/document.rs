@@ -144,6 +144,7 @@ async fn parameters_are_checked() {
         "/api/v1/search?min_ms=NaN",
         "/api/v1/search?status=fine",
         "/api/v1/search?limit=1001",
+        "/api/v1/search?logged=",
         "/api/v1/jobs?x=1",
     ] {
         server.get(uri).await.problem(400);

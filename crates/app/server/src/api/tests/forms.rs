@@ -36,7 +36,7 @@ async fn a_file_is_imported() {
     let kept_until_ns = answer.as_object_mut().unwrap().remove("kept_until_ns").unwrap().as_i64().unwrap();
     let kept_for_ns = kept_until_ns - server.ok("/api/v1/status").await["now_ns"].as_i64().unwrap();
     assert!((6 * DAY_NS..7 * DAY_NS).contains(&kept_for_ns), "{kept_for_ns}");
-    assert_eq!(answer, json!({"spans": 3, "calls": 0, "samples": 0, "losses": {}}));
+    assert_eq!(answer, json!({"spans": 3, "calls": 0, "samples": 0, "events": 0, "losses": {}}));
     assert_eq!(server.call(Method::POST, "/api/v1/flush").await.status, StatusCode::NO_CONTENT);
     let status = server.ok("/api/v1/status").await;
     assert_eq!((&status["spans_received"], &status["spans_stored"]), (&json!(3), &json!(3)));

@@ -90,3 +90,13 @@ pub(super) fn framed(message: &[u8], is_compressed: bool) -> Vec<u8> {
     framed.extend_from_slice(message);
     framed
 }
+
+/// Log records of the span 1 of [`traces`], and others without a span.
+pub(super) fn logs(good: u64, bad: u64) -> Vec<u8> {
+    let record = |number: u64| {
+        let body = Encoder::default().bytes(1, format!("step {number}"));
+        Encoder::default().fixed64(1, 1_700_000_000_000_000_000 + number).number(2, 13).message(5, body)
+    };
+    let of_span = |number| record(number).bytes(9, [b't'; 16]).bytes(10, 1_u64.to_be_bytes());
+    request((1..=good).map(of_span).chain((0..bad).map(record)))
+}

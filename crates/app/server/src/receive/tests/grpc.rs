@@ -98,10 +98,10 @@ async fn rejected_records_are_reported() {
     let answer = call(&sender, metrics_path, &[], framed(&metrics(), false)).await;
     assert_eq!((answer.code(), answer.body.len()), ("0", 5));
     let logs = "/opentelemetry.proto.collector.logs.v1.LogsService/Export";
-    let answer = call(&sender, logs, &[], framed(&traces(2, 0), false)).await;
+    let answer = call(&sender, logs, &[], framed(&super::encode::logs(3, 2), false)).await;
     assert_eq!((answer.code(), &answer.body[5 + 2..5 + 4]), ("0", &b"\x08\x02"[..]));
     let figures = server.state.receivers.figures(Receiver::OtlpGrpc);
-    assert_eq!((figures.spans, figures.samples, figures.rejected), (2, 1, 5));
+    assert_eq!((figures.spans, figures.samples, figures.events, figures.rejected), (2, 1, 3, 5));
 }
 
 #[tokio::test]

@@ -9,7 +9,9 @@ use crate::segments::manifest::FORMAT;
 use crate::{FlushBatch, StoreSettings, View};
 use futures::TryStreamExt;
 use laggard_engine::Origins;
-use laggard_model::{AdjustedCount, Loss, Nanos, SpanId, SpanKind, SpanRow, Status, Timestamp, TraceId};
+use laggard_model::{
+    AdjustedCount, Loss, Nanos, Severity, SpanEvent, SpanId, SpanKind, SpanRow, Status, Timestamp, TraceId,
+};
 use object_store::memory::InMemory;
 use object_store::path::Path as ObjectPath;
 use object_store::{ObjectStore, ObjectStoreExt};
@@ -45,11 +47,20 @@ fn batches() -> Vec<FlushBatch> {
     first.spans = vec![weighted, root, child];
     first.texts = vec![(weighted.trace, "order-7".into())];
     first.samples = samples(&[3, 1, 2]);
+    first.events = vec![SpanEvent {
+        trace: root.trace,
+        span: root.span,
+        time: root.start.plus(Nanos::from_us(2)),
+        severity: Severity::from_number(17),
+        name: "exception".into(),
+        body: "out of stock".into(),
+        attributes: r#"{"item":"red shoe"}"#.into(),
+    }];
     first.losses.add_many(Loss::InvalidId, 2, || "line 4".to_owned());
     first.origins = Origins { call_records: 5, ..Origins::default() };
     let mut second = first.clone();
     second.spans = vec![later(root, 3, 3)];
-    (second.texts, second.samples) = (Vec::new(), samples(&[]));
+    (second.texts, second.samples, second.events) = (Vec::new(), samples(&[]), Vec::new());
     (second.losses, second.origins) = (laggard_model::Losses::none(), Origins::default());
     vec![first, second]
 }
@@ -70,6 +81,13 @@ async fn describe(view: &View) -> String {
     let mut exported = TextSink::default();
     view.spans(Timestamp::MIN, Timestamp::MAX, &mut exported).await.unwrap();
     exported.spans.into_iter().for_each(|span| line(format!("span {span}")));
+    let mut logged: Vec<TraceId> =
+        view.traces_that_logged(Timestamp::MIN, Timestamp::MAX, "").await.unwrap().into_iter().collect();
+    logged.sort_unstable();
+    for trace in logged {
+        let stored = view.trace(trace).await.unwrap().unwrap();
+        stored.events.iter().for_each(|event| writeln!(out, "event {event:?}").unwrap());
+    }
     out
 }
 

@@ -3,6 +3,7 @@
 mod contents;
 mod damage;
 mod equivalence;
+mod events;
 mod golden;
 mod other_tools;
 mod random_spans;
@@ -15,7 +16,8 @@ use object_store::ObjectStore;
 use std::sync::Arc;
 
 /// Small limits, so that a few spans reach all of them.
-const SMALL: SegmentLimits = SegmentLimits { spans_max: 12, group_spans: 4, samples_max: 6, rows_shared: 3 };
+const SMALL: SegmentLimits =
+    SegmentLimits { spans_max: 12, group_spans: 4, samples_max: 6, event_bytes_max: 1_500, rows_shared: 3 };
 
 /// Opens segments with small sizes.
 async fn open(objects: &Arc<dyn ObjectStore>, settings: &StoreSettings) -> Segments {

@@ -27,7 +27,7 @@ assert counts == {"spans": 60, "requests": 30, "calls": 60, "structures": 10, "s
 assert spans.select(pl.len()).collect().item() == 60
 assert pl.scan_parquet("samples/*/*.parquet").collect()["value"].sum() == 3.0
 checksums = duckdb.sql("select decode(value) from parquet_kv_metadata('spans/*/*.parquet') where key = 'laggard.format'")
-assert set(checksums.fetchall()) == {("2",)}
+assert set(checksums.fetchall()) == {("3",)}
 "#;
 
 /// The manual's example in a language.
