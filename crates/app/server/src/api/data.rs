@@ -3,8 +3,7 @@
 use super::cache::RequestCache;
 use super::client_id::ClientId;
 use super::problem::{ApiError, ProblemKind};
-use super::running::JobSize;
-use super::running::Stop;
+use super::running::{JobSize, Stop, blocking};
 use crate::api::state::AppState;
 use laggard_engine::{RequestSlice, Requests};
 use laggard_parallel::CancelReason;
@@ -105,12 +104,4 @@ impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.cancel(CancelReason::Unwanted);
     }
-}
-
-/// Runs blocking work on another thread.
-pub(crate) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, ApiError> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|_| ApiError::new(ProblemKind::Internal, "the answer could not be computed; see the log"))
 }

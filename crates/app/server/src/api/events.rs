@@ -1,9 +1,9 @@
 //! `/api/v1/events`: deployments and other changes of the system.
 
-use super::data::blocking;
 use super::parameters::{ListRange, Query, list_range, now, shorten};
 use super::problem::{ApiError, ProblemDocument, ProblemKind};
 use super::queries::small_body;
+use super::running::blocking;
 use crate::tenants::Tenant;
 use axum::extract::Request;
 use axum::{Extension, Json};

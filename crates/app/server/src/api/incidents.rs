@@ -1,9 +1,9 @@
 //! `/api/v1/incidents`: alerts of one cause with one verdict. `/api/v1/silences`: what nobody is to be notified of.
 
-use super::data::blocking;
 use super::parameters::{ListRange, Query, lasted_in, list_range, now, shorten};
 use super::problem::{ApiError, ProblemDocument};
 use super::queries::small_body;
+use super::running::blocking;
 use crate::alerts::{
     Alert, AlertKind, AlertList, AlertState, IncidentRecord, IncidentState, SILENCES_MAX, Silence,
 };

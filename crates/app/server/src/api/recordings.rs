@@ -1,9 +1,9 @@
 //! `/api/v1/recordings` and `/api/v1/agent`: kernel recordings of hosts, requested by people and sent by agents.
 
-use super::data::blocking;
 use super::parameters::{ListRange, Query, list_range, now, shorten};
 use super::problem::{ApiError, ProblemDocument, ProblemKind};
 use super::queries::small_body;
+use super::running::blocking;
 use super::uploads::{Part, UploadFolder, Uploads};
 use crate::api::state::AppState;
 use crate::recordings::{

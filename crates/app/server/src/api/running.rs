@@ -84,6 +84,14 @@ impl From<Canceled> for ApiError {
     }
 }
 
+/// Runs blocking work on another thread.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ApiError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|_| ApiError::new(ProblemKind::Internal, "the answer could not be computed; see the log"))
+}
+
 /// Work that may need much time or memory. When memory is short, large work is ended first, and of that the newest: it has the
 /// least to lose.
 #[derive(Debug, Default)]

@@ -1,11 +1,11 @@
 //! `/api/v1/signatures`: what transactions took in each release and on each day, and what differs between two of them.
 
 use super::answers::{Answer, FormParameters};
-use super::data::blocking;
 use super::jobs::Progress;
 use super::parameters::Query;
 use super::problem::{ApiError, ProblemDocument, ProblemKind};
 use super::queries::TenantQueries;
+use super::running::blocking;
 use super::sampled::of_store;
 use crate::signatures::StoredSignature;
 use crate::tenants::Tenant;

@@ -1,8 +1,8 @@
 //! `/api/v1/traces/{id}`: one trace, span by span.
 
-use super::data::blocking;
 use super::parameters::Query;
 use super::problem::{ApiError, ProblemDocument};
+use super::running::blocking;
 use super::search::StatusName;
 use crate::tenants::Tenant;
 use axum::extract::Path;

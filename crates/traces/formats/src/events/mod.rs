@@ -68,14 +68,19 @@ impl EventFields {
 
 /// The start of a text, as an example.
 pub(crate) fn excerpt(text: &str) -> &str {
-    &text[..text.floor_char_boundary(80)]
+    &text[..boundary(text, 80)]
+}
+
+/// The last boundary of characters up to an index, or the end.
+fn boundary(text: &str, index: usize) -> usize {
+    (0..=index.min(text.len())).rev().find(|&index| text.is_char_boundary(index)).unwrap_or(0)
 }
 
 /// Cuts a text between characters; whether it was longer.
 fn cut(text: &mut String, bytes_max: usize) -> bool {
     let is_longer = text.len() > bytes_max;
     if is_longer {
-        text.truncate(text.floor_char_boundary(bytes_max));
+        text.truncate(boundary(text, bytes_max));
     }
     is_longer
 }

@@ -54,10 +54,11 @@ impl FairQueue {
     ) -> Option<QueuedJob> {
         let is_tight = memory.is_tight();
         let is_running = self.clients.iter().any(|queue| queue.running > 0);
+        let no_long = only_short || is_running && is_tight;
         let of_client_max = limits.threads.saturating_sub(1).max(1);
         let may_run = |queue: &ClientQueue, size: JobSize| match size {
             JobSize::Short => only_short || !is_tight,
-            JobSize::Long => !only_short && !(is_running && is_tight) && queue.running < of_client_max,
+            JobSize::Long => !no_long && queue.running < of_client_max,
         };
         let position_in =
             |queue: &ClientQueue| queue.waiting.iter().position(|queued| may_run(queue, queued.size));

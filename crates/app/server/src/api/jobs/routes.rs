@@ -167,7 +167,7 @@ pub(crate) async fn result(
         return Err(ApiError::new(ProblemKind::NotReady, "the job has not ended yet"));
     }
     // Rendering a large report takes a while.
-    super::super::data::blocking(move || respond(&job, &form)).await?
+    super::super::running::blocking(move || respond(&job, &form)).await?
 }
 
 pub(crate) fn respond(job: &Job, form: &super::Form) -> Result<Response, ApiError> {

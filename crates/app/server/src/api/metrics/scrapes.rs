@@ -1,8 +1,8 @@
 //! Scrapes that arrive together share one exposition, so that no client keeps the processors busy with them.
 
 use super::exposition::ExpositionFormat;
-use crate::api::data::blocking;
 use crate::api::problem::ApiError;
+use crate::api::running::blocking;
 use crate::security::VisibleTenants;
 use axum::body::Bytes;
 use std::collections::HashMap;

@@ -19,10 +19,10 @@ pub(crate) use settings::{__path_settings, settings};
 pub(crate) use spans::TenantQueries;
 
 use super::answers::{Answer, Form, FormParameters};
-use super::data::blocking;
 use super::jobs::routes::{created, respond};
 use super::jobs::{Job, Jobs, NewJob, Progress};
 use super::problem::{ApiError, ProblemKind};
+use super::running::blocking;
 use crate::api::state::AppState;
 use axum::response::Response;
 use laggard_params::{ParamsError, ReadError};
