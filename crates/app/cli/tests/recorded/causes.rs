@@ -163,18 +163,27 @@ fn reasons_are_found(load: &str, ahead: &Ahead) -> (usize, usize, Vec<String>) {
     (right, all, mistakes)
 }
 
+/// Rounds of recordings until nine of ten are right: other load of the machine spoils some, and a round has only 16.
+const ROUNDS_MAX: usize = 3;
+
 #[test]
 fn nine_of_ten_reasons_are_named_with_idle_and_busy_cpus() {
     let Some(_machine) = machine() else { return };
     let ahead = Ahead::new();
-    let (right, all, mistakes) = reasons_are_found("as it is", &ahead);
-    let _loop = ahead.busy_loop();
-    let (right_busy, all_busy, mistakes_busy) = reasons_are_found("one CPU busy", &ahead);
-    let mistakes = [mistakes, mistakes_busy].concat();
-    println!("right: {right} of {all}, {right_busy} of {all_busy}; {mistakes:#?}");
-    // Significantly fewer than nine of ten, by two standard errors: other load of the machine spoils a recording now and then.
-    let (right, all) = ((right + right_busy) as f64, (all + all_busy) as f64);
-    assert!(right >= 0.9 * all - 2.0 * (0.9 * 0.1 * all).sqrt(), "{mistakes:#?}");
+    let (mut right, mut all, mut mistakes) = (0, 0, Vec::new());
+    for _ in 0..ROUNDS_MAX {
+        for load in ["as it is", "one CPU busy"] {
+            let _loop = (load != "as it is").then(|| ahead.busy_loop());
+            let found = reasons_are_found(load, &ahead);
+            (right, all) = (right + found.0, all + found.1);
+            mistakes.extend(found.2);
+        }
+        println!("right: {right} of {all}; {mistakes:#?}");
+        if 10 * right >= 9 * all {
+            return;
+        }
+    }
+    panic!("{right} of {all}: {mistakes:#?}");
 }
 
 /// Executions of 90 that may stand out by chance, as many as in [`false_alarms`] (`outlier-chance`).
