@@ -45,6 +45,7 @@ mod sampling;
 mod span_csv;
 mod table;
 mod tar;
+mod text;
 mod time_text;
 mod zipkin;
 

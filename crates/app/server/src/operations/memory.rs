@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! half                for questions: what they would read is estimated before
-//! 60 %                caches are dropped, long questions run one at a time
+//! 60 %                caches are dropped, one long question and one short one run at a time
 //! 75 %                the newest large question is ended, and none begins
 //! 85 %                telemetry is refused for now: what is on its way needs the rest
 //! ```

@@ -2,6 +2,7 @@
 
 use super::record::LogRecord;
 use crate::conventions::replace_ids;
+use crate::text::char_boundary;
 use std::collections::HashMap;
 
 // Limit: transaction names of an access log | `name_limit`: `(other)`
@@ -58,8 +59,7 @@ impl TransactionNames {
         }
         append_template(record.path, &mut self.template);
         if self.template.len() > NAME_BYTES_MAX {
-            let end = (0..=NAME_BYTES_MAX).rev().find(|&index| self.template.is_char_boundary(index));
-            self.template.truncate(end.unwrap_or(0));
+            self.template.truncate(char_boundary(&self.template, NAME_BYTES_MAX));
         }
         if let Some(&id) = self.ids.get(&self.template) {
             return id;

@@ -3,6 +3,7 @@
 pub(crate) mod json_value;
 pub(crate) mod wire_value;
 
+use crate::text::char_boundary;
 use laggard_model::{EVENT_TEXT_BYTES_MAX, Loss, Severity, Sink, SpanEvent, SpanId, Timestamp, TraceId};
 use serde_json::{Map, Value};
 
@@ -68,19 +69,14 @@ impl EventFields {
 
 /// The start of a text, as an example.
 pub(crate) fn excerpt(text: &str) -> &str {
-    &text[..boundary(text, 80)]
-}
-
-/// The last boundary of characters up to an index, or the end.
-fn boundary(text: &str, index: usize) -> usize {
-    (0..=index.min(text.len())).rev().find(|&index| text.is_char_boundary(index)).unwrap_or(0)
+    &text[..char_boundary(text, 80)]
 }
 
 /// Cuts a text between characters; whether it was longer.
 fn cut(text: &mut String, bytes_max: usize) -> bool {
     let is_longer = text.len() > bytes_max;
     if is_longer {
-        text.truncate(boundary(text, bytes_max));
+        text.truncate(char_boundary(text, bytes_max));
     }
     is_longer
 }

@@ -4,6 +4,7 @@ use super::mappings::{Mapping, MetricOrigin};
 use super::{Attributes, MetricPoint, PointValue};
 use crate::conventions::{ResourceNames, UNKNOWN, replace_ids};
 use crate::measures::is_of_transactions;
+use crate::text::char_boundary;
 use laggard_model::{Measure, SampleRecord, Sink, Timestamp};
 use std::collections::{BTreeSet, HashMap};
 
@@ -87,9 +88,7 @@ impl PointNames {
 
 /// At most [`NAME_BYTES_MAX`] bytes.
 fn cut(name: &str) -> &str {
-    let end = name.len().min(NAME_BYTES_MAX);
-    let end = (0..=end).rev().find(|&index| name.is_char_boundary(index));
-    &name[..end.unwrap_or(0)]
+    &name[..char_boundary(name, NAME_BYTES_MAX)]
 }
 
 pub(super) fn template(name: String) -> String {

@@ -112,9 +112,7 @@ impl Segment {
         }
         self.samples = rows.len() as u64;
     }
-}
 
-impl Segment {
     /// Sets what derives from its events, which are sorted by trace.
     pub(super) fn set_events(&mut self, events: &[SpanEvent]) {
         let times = || events.iter().map(|event| event.time.unix_ns());

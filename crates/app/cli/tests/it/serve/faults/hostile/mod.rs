@@ -70,6 +70,7 @@ pub(crate) struct Outcome {
     pub(crate) responses: usize,
     /// Those that took longer than [`RESPONSE_TIME_MAX`].
     pub(crate) late: usize,
+    /// The one that took longest.
     pub(crate) slowest: ResponseTime,
 }
 

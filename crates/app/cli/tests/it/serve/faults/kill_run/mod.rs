@@ -87,7 +87,7 @@ impl fmt::Display for Outcome {
 }
 
 impl Run {
-    /// Starts senders for a server on an empty folder, which is told to flush all the time.
+    /// Starts senders for a server on an empty folder, whose open traces are flushed every 120 ms.
     pub(crate) fn new(binary: &Path, data: &Path, seed: u64) -> Run {
         let mut run = Run::as_installed(binary, data, seed);
         run.settings = &process::FREQUENT_UPKEEP;
@@ -96,7 +96,7 @@ impl Run {
         run
     }
 
-    /// The same for a server with the default settings, which flushes when it wants to.
+    /// Starts senders for a server with the default settings.
     pub(crate) fn as_installed(binary: &Path, data: &Path, seed: u64) -> Run {
         let begun_ns = unix_ns();
         let traffic = Arc::new(Traffic::default());
@@ -108,7 +108,7 @@ impl Run {
         Run {
             binary: binary.to_owned(),
             data: data.to_owned(),
-            settings: &process::LOGGED,
+            settings: &process::JSON_LOG,
             random: SplitMix(seed),
             begun_ns,
             traffic,
