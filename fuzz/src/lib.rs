@@ -4,6 +4,8 @@
 use laggard_formats::{FORMATS, MessageKind, MessageReader, ReaderOptions, contract::check_all};
 use laggard_kernel_formats::{KERNEL_FORMATS, contract::check_bytes};
 use laggard_model::Collect;
+use laggard_server::contract::HttpContract;
+use std::sync::LazyLock;
 
 /// The row that the first byte selects, and the other bytes.
 fn select<'a, T>(rows: &'static [T], bytes: &'a [u8]) -> Option<(&'static T, &'a [u8])> {
@@ -41,4 +43,13 @@ pub fn check_message(bytes: &[u8]) {
     let reader = MessageReader::new(&ReaderOptions::default());
     let first = reader.read(kind, message, &mut Collect::default());
     assert_eq!(first, reader.read(kind, message, &mut Collect::default()));
+}
+
+/// Checks the answer to an HTTP request. All requests go to one server, so that some find what earlier ones stored.
+///
+/// # Panics
+/// When the contract is broken.
+pub fn check_request(bytes: &[u8]) {
+    static SERVER: LazyLock<HttpContract> = LazyLock::new(HttpContract::start);
+    SERVER.check(bytes);
 }

@@ -11,6 +11,8 @@
 pub mod alerts;
 mod api;
 pub mod client;
+#[cfg(any(test, feature = "contract"))]
+pub mod contract;
 mod durable_files;
 mod events;
 mod grpc;

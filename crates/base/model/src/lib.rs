@@ -22,6 +22,7 @@ mod sink;
 mod span;
 mod span_event;
 mod span_row;
+mod sparse_vec;
 mod time;
 
 pub use attributes::{Attribute, AttributeText, SpanAttributes, attributes_in};
@@ -45,4 +46,5 @@ pub use sink::{Collect, OwnedCall, OwnedSample, OwnedSpan, Sink};
 pub use span::{ReplicaSource, SpanKind, SpanRecord, Status};
 pub use span_event::{EVENT_TEXT_BYTES_MAX, EVENTS_PER_SPAN_MAX, Severity, SpanEvent, tidy_events};
 pub use span_row::{CallRow, SpanRow, ThreadRow};
+pub use sparse_vec::SparseVec;
 pub use time::{Nanos, SignedNanos, Timestamp};

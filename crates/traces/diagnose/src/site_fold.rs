@@ -3,11 +3,12 @@
 use crate::population::Selected;
 use laggard_assembly::ShapeRule;
 use laggard_engine::{Fold, LocalEngine, RequestView, StructureShapes, TreeStructure};
-use laggard_localize::{Site, SiteRequest, SiteTable, SiteTableBuilder, Spent};
+use laggard_localize::{Site, SiteNumbers, SiteRequest, SiteTable, SiteTableBuilder, Spent};
 use laggard_model::{
     AdjustedCount, Fingerprint, FingerprintBuilder, Names, OperationId, ReplicaId, SpanKind,
 };
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 /// Adds the times of every request of a population to a table, by site; of incomplete ones those of intact calls, if any.
 pub struct SiteFold<'a> {
@@ -15,11 +16,9 @@ pub struct SiteFold<'a> {
     /// Weight of requests that do not report one.
     assumed_count: Option<AdjustedCount>,
     shapes: &'a StructureShapes,
-    /// Ids of the shapes' categories.
-    categories: Vec<Fingerprint>,
     threads: NonZeroUsize,
-    /// All sites of the requests, except chains.
-    sites: Vec<Site>,
+    /// All sites of the requests, except chains, and ids of the shapes' categories.
+    numbers: Arc<SiteNumbers>,
     forms: Vec<StructureSites>,
 }
 
@@ -30,7 +29,7 @@ struct StructureSites {
     may_chain: bool,
 }
 
-/// The sites of one call: indices into [`SiteFold::sites`].
+/// The sites of one call: numbers of [`SiteFold::numbers`].
 #[derive(Clone, Copy)]
 struct NodeSites {
     operation: u32,
@@ -60,8 +59,8 @@ impl<'a> SiteFold<'a> {
         if selected.uses_incomplete() {
             categories.extend(selected.union().fingerprints().iter().copied().map(incomplete_category));
         }
-        let (sites, threads) = (finder.sites, engine.threads());
-        SiteFold { selected, assumed_count, shapes, categories, threads, sites, forms }
+        let numbers = Arc::new(SiteNumbers::new(finder.sites, categories));
+        SiteFold { selected, assumed_count, shapes, threads: engine.threads(), numbers, forms }
     }
 
     /// The requests of the fold.
@@ -75,7 +74,7 @@ impl Fold for SiteFold<'_> {
     type Output = SiteTable;
 
     fn start(&self) -> SiteTableBuilder {
-        SiteTableBuilder::with_numbers(&self.sites, &self.categories)
+        SiteTableBuilder::with_numbers(self.numbers.clone())
     }
 
     fn add(&self, partial: &mut SiteTableBuilder, request: &RequestView<'_>) {
@@ -132,7 +131,7 @@ impl SiteFold<'_> {
                 None => (sites.operation, [replica; 2]),
             };
             let spent = Spent {
-                site: self.sites[site as usize],
+                site: self.numbers.site(site),
                 replicas: if link.is_some() { &replicas } else { &replicas[..1] },
                 time_ns: request.self_time()[node].ns() as f64,
                 path_ns: request.path_time()[node].ns() as f64,

@@ -4,7 +4,7 @@ use crate::attribute_filter::AttributeFilter;
 use laggard_assembly::ShapePosition;
 use laggard_engine::{Fold, RequestView, StructureShapes};
 use laggard_localize::RequestRow;
-use laggard_model::{AdjustedCount, Fingerprint, Losses, Names, Nanos, Timestamp, TraceId};
+use laggard_model::{AdjustedCount, Fingerprint, Losses, Names, Nanos, SparseVec, Timestamp, TraceId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ pub struct SurveyedCategory {
 #[derive(Default)]
 pub struct PartialSurvey {
     /// By index of the shapes' category.
-    categories: Vec<Members>,
+    categories: SparseVec<Members>,
     requests: u64,
     partial: u64,
     weights_known: u64,
@@ -101,21 +101,16 @@ impl Fold for SurveyFold<'_> {
         }
         partial.weights_known += u64::from(request.adjusted_count().is_some());
         let category = self.shapes.category_of(request.structure());
-        if partial.categories.len() <= category {
-            partial.categories.resize_with(category + 1, Members::default);
-        }
-        let members = &mut partial.categories[category];
+        let members = partial.categories.entry(category as u32);
         members.requests.push(self.row(request));
         members.numbers.push(u32::try_from(request.number()).expect("fewer than 2^32 requests"));
     }
 
     fn merge(&self, into: &mut PartialSurvey, later: PartialSurvey) {
-        if into.categories.len() < later.categories.len() {
-            into.categories.resize_with(later.categories.len(), Members::default);
-        }
-        for (category, later_category) in into.categories.iter_mut().zip(later.categories) {
-            category.requests.extend(later_category.requests);
-            category.numbers.extend(later_category.numbers);
+        for (category, later_members) in later.categories {
+            let members = into.categories.entry(category);
+            members.requests.extend(later_members.requests);
+            members.numbers.extend(later_members.numbers);
         }
         into.requests += later.requests;
         into.partial += later.partial;
@@ -123,10 +118,9 @@ impl Fold for SurveyFold<'_> {
     }
 
     fn finish(&self, partial: PartialSurvey) -> Survey {
-        let shapes = self.shapes.categories().iter();
-        let categories = shapes
-            .zip(partial.categories)
-            .filter(|(_, members)| !members.requests.is_empty())
+        let shapes = self.shapes.categories();
+        let categories = (partial.categories.into_iter())
+            .map(|(category, members)| (&shapes[category as usize], members))
             .map(|(shape, members)| (shape.id, members.sorted(shape.positions.clone())))
             .collect();
         Survey {

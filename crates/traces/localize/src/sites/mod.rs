@@ -54,4 +54,4 @@ pub use peers::{UnevenSite, find_uneven_sites};
 pub use slow_share::SlowCalls;
 pub use steady::are_steadily_slower;
 pub use table::{Observation, Site, SiteRequest, SiteTable};
-pub use table_builder::{SiteTableBuilder, Spent};
+pub use table_builder::{SiteNumbers, SiteTableBuilder, Spent};

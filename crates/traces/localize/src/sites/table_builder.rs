@@ -3,15 +3,17 @@
 use crate::sites::sets::{Fast, ReplicaSets};
 use crate::sites::table::{Observation, Site, SiteRequest, SiteTable};
 use crate::sites::table_parts::join;
-use laggard_model::{Fingerprint, OperationId, ReplicaId};
+use laggard_model::{Fingerprint, OperationId, ReplicaId, SparseVec};
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 /// Collects observations in any order and puts them into the order of a [`SiteTable`]. Requests ordered by
 /// start, then trace, are cheapest.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct SiteTableBuilder {
     part: SiteTablePart,
+    /// Numbers of those that are not in the common ones.
     site_numbers: HashMap<Site, u32, Fast>,
     category_numbers: HashMap<Fingerprint, u32>,
     /// Observations of the last request.
@@ -22,16 +24,69 @@ pub struct SiteTableBuilder {
     later: Vec<SiteTablePart>,
 }
 
-/// The observations of one builder, in its own numbering.
+/// Sites and categories by number, in common for the builders of one table: there may be many builders, and many numbers of which
+/// each uses few.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct SiteNumbers {
+    sites: Vec<Site>,
+    categories: Vec<Fingerprint>,
+    site_numbers: HashMap<Site, u32, Fast>,
+    category_numbers: HashMap<Fingerprint, u32>,
+}
+
+impl SiteNumbers {
+    /// The numbers are indices of these. All are distinct.
+    pub fn new(sites: Vec<Site>, categories: Vec<Fingerprint>) -> SiteNumbers {
+        SiteNumbers {
+            site_numbers: sites.iter().copied().zip(0..).collect(),
+            category_numbers: categories.iter().copied().zip(0..).collect(),
+            sites,
+            categories,
+        }
+    }
+
+    /// The site of a number.
+    ///
+    /// # Panics
+    /// When there are fewer.
+    pub fn site(&self, number: u32) -> Site {
+        self.sites[number as usize]
+    }
+}
+
+/// The observations of one builder, in its own numbers.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct SiteTablePart {
-    pub(crate) sites: Vec<Site>,
     pub(crate) sets: ReplicaSets,
-    pub(crate) categories: Vec<Fingerprint>,
     pub(crate) requests: Vec<SiteRequest>,
     /// Observations by number of the site.
-    pub(crate) rows: Vec<Vec<Observation>>,
+    pub(crate) rows: SparseVec<Vec<Observation>>,
     pub(crate) homes: HashSet<(OperationId, ReplicaId), Fast>,
+    common: Arc<SiteNumbers>,
+    /// Those that are not in the common numbers; theirs follow.
+    more_sites: Vec<Site>,
+    more_categories: Vec<Fingerprint>,
+}
+
+impl SiteTablePart {
+    /// The site of a number.
+    pub(crate) fn site(&self, number: u32) -> Site {
+        let common = &self.common.sites;
+        common
+            .get(number as usize)
+            .copied()
+            .unwrap_or_else(|| self.more_sites[number as usize - common.len()])
+    }
+
+    /// The category of each number.
+    pub(crate) fn categories(&self) -> impl ExactSizeIterator<Item = Fingerprint> {
+        let common = &self.common.categories;
+        let category = |number: usize| match common.get(number) {
+            Some(category) => *category,
+            None => self.more_categories[number - common.len()],
+        };
+        (0..common.len() + self.more_categories.len()).map(category)
+    }
 }
 
 /// Time that one request spent at a site.
@@ -58,28 +113,24 @@ struct SiteObservation {
 }
 
 impl SiteTableBuilder {
-    /// A builder with numbered sites and categories: their indices here. All are distinct.
-    pub fn with_numbers(sites: &[Site], categories: &[Fingerprint]) -> SiteTableBuilder {
+    /// A builder with common numbers of sites and categories.
+    pub fn with_numbers(common: Arc<SiteNumbers>) -> SiteTableBuilder {
         SiteTableBuilder {
-            site_numbers: sites.iter().copied().zip(0..).collect(),
-            category_numbers: categories.iter().copied().zip(0..).collect(),
-            part: SiteTablePart {
-                sites: sites.to_vec(),
-                categories: categories.to_vec(),
-                rows: vec![Vec::new(); sites.len()],
-                ..SiteTablePart::default()
-            },
+            part: SiteTablePart { common, ..SiteTablePart::default() },
             ..SiteTableBuilder::default()
         }
     }
 
     /// Starts the next request; subsequent times belong to it.
     pub fn request(&mut self, category: Fingerprint, request: SiteRequest) {
-        let next = self.part.categories.len() as u32;
-        let number = *self.category_numbers.entry(category).or_insert(next);
-        if number == next {
-            self.part.categories.push(category);
-        }
+        let common = &self.part.common;
+        let number = common.category_numbers.get(&category).copied().unwrap_or_else(|| {
+            let next = (common.categories.len() + self.part.more_categories.len()) as u32;
+            *self.category_numbers.entry(category).or_insert_with(|| {
+                self.part.more_categories.push(category);
+                next
+            })
+        });
         self.request_at(SiteRequest { category: number, ..request });
     }
 
@@ -118,13 +169,14 @@ impl SiteTableBuilder {
     }
 
     fn site(&mut self, site: Site) -> u32 {
-        let next = self.part.sites.len() as u32;
-        let number = *self.site_numbers.entry(site).or_insert(next);
-        if number == next {
-            self.part.sites.push(site);
-            self.part.rows.push(Vec::new());
-        }
-        number
+        let common = &self.part.common;
+        common.site_numbers.get(&site).copied().unwrap_or_else(|| {
+            let next = (common.sites.len() + self.part.more_sites.len()) as u32;
+            *self.site_numbers.entry(site).or_insert_with(|| {
+                self.part.more_sites.push(site);
+                next
+            })
+        })
     }
 
     /// Merges calls of the last request at one site on one set into one observation.
@@ -144,7 +196,7 @@ impl SiteTableBuilder {
                 row.time_ns += call.time_ns;
                 row.path_ns += call.path_ns;
             }
-            self.part.rows[site as usize].push(row);
+            self.part.rows.entry(site).push(row);
         }
         self.current.clear();
     }

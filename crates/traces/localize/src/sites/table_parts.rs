@@ -24,10 +24,12 @@ pub(crate) fn join(parts: Vec<SiteTablePart>, threads: NonZeroUsize) -> SiteTabl
     let mut rows: BTreeMap<Site, Vec<PartRows<'_>>> = BTreeMap::new();
     let mut first_request = 0;
     for (part, sets) in parts.iter().zip(&set_numbers) {
-        for (&site, part_rows) in
-            part.sites.iter().zip(&part.rows).filter(|(_, part_rows)| !part_rows.is_empty())
-        {
-            rows.entry(site).or_default().push(PartRows { rows: part_rows, first_request, sets });
+        for (number, part_rows) in part.rows.iter() {
+            rows.entry(part.site(number)).or_default().push(PartRows {
+                rows: part_rows,
+                first_request,
+                sets,
+            });
         }
         first_request += part.requests.len() as u32;
     }
@@ -76,15 +78,15 @@ fn join_sets(parts: &[SiteTablePart]) -> (Vec<Vec<ReplicaId>>, Vec<Vec<u32>>) {
 fn join_categories(parts: &[SiteTablePart]) -> (Vec<Fingerprint>, Vec<Vec<u32>>) {
     let mut all: BTreeMap<Fingerprint, u32> = BTreeMap::new();
     for part in parts {
-        let mut met = vec![false; part.categories.len()];
+        let mut met = vec![false; part.categories().len()];
         part.requests.iter().for_each(|request| met[request.category as usize] = true);
-        let ids = part.categories.iter().zip(&met).filter(|(_, met)| **met);
-        all.extend(ids.map(|(&id, _)| (id, 0)));
+        let ids = part.categories().zip(&met).filter(|(_, met)| **met);
+        all.extend(ids.map(|(id, _)| (id, 0)));
     }
     all.values_mut().zip(0..).for_each(|(number, rank)| *number = rank);
     // Categories without a request are never looked up.
-    let number_of = |id: &Fingerprint| all.get(id).copied().unwrap_or(u32::MAX);
-    let numbers = parts.iter().map(|part| part.categories.iter().map(number_of).collect()).collect();
+    let number_of = |id: Fingerprint| all.get(&id).copied().unwrap_or(u32::MAX);
+    let numbers = parts.iter().map(|part| part.categories().map(number_of).collect()).collect();
     (all.keys().copied().collect(), numbers)
 }
 
