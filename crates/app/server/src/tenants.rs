@@ -181,6 +181,11 @@ impl Tenants {
         open.values().cloned().collect()
     }
 
+    /// What the stores of all tenants share.
+    pub(crate) fn store_memory(&self) -> &SharedMemory {
+        &self.store.shared
+    }
+
     /// The tenant of this name, if there is one.
     pub(crate) fn find(&self, name: &str) -> Option<Arc<Tenant>> {
         self.open.read().expect("no thread panics while it holds the lock").get(name).cloned()

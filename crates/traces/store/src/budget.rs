@@ -1,9 +1,9 @@
 //! The memory budget for open data.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
-use tokio::sync::Notify;
+use tokio::sync::{Mutex, MutexGuard, Notify};
 
 /// What the stores of one process use together: they share their limits. A handle: clones are the same.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +18,9 @@ struct SharedUse {
     freed: Notify,
     /// Stores that are open.
     stores: AtomicUsize,
+    /// Held by the store that compacts: each job needs the memory of a segment's spans.
+    compacting: Mutex<()>,
+    compaction_waits: AtomicBool,
 }
 
 impl SharedMemory {
@@ -30,6 +33,20 @@ impl SharedMemory {
     /// The part of each open store of something that they share.
     pub(crate) fn part_of(&self, bytes: usize) -> usize {
         bytes / self.inner.stores.load(Ordering::Relaxed).max(1)
+    }
+
+    /// Whether compaction waits for memory from now on, in all stores.
+    pub fn set_compaction_waits(&self, waits: bool) {
+        self.inner.compaction_waits.store(waits, Ordering::Relaxed);
+    }
+
+    pub(crate) fn compaction_waits(&self) -> bool {
+        self.inner.compaction_waits.load(Ordering::Relaxed)
+    }
+
+    /// The turn of one store to compact; the next one's when it is dropped.
+    pub(crate) async fn compaction_turn(&self) -> MutexGuard<'_, ()> {
+        self.inner.compacting.lock().await
     }
 }
 
@@ -109,6 +126,11 @@ impl Budget {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
         self.all.inner.open.fetch_sub(bytes, Ordering::Relaxed);
         self.all.inner.freed.notify_waiters();
+    }
+
+    /// What all stores share.
+    pub(crate) fn shared(&self) -> &SharedMemory {
+        &self.all
     }
 
     /// Bytes that this store uses.

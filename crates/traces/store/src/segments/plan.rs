@@ -22,6 +22,20 @@ pub(crate) struct SegmentLimits {
     pub(crate) rows_shared: usize,
 }
 
+/// Memory of a span while its segment is written, bytes: its row twice, its names, its call, and what they are encoded to.
+const WRITTEN_SPAN_BYTES: usize = 512;
+/// Small segments cost more than they need.
+const SPANS_MAX_LEAST: usize = 1 << 15;
+
+impl SegmentLimits {
+    /// The default limits, as far as the memory for open data allows: as much again is for segments that are written.
+    pub(crate) fn within(memory_bytes: usize) -> SegmentLimits {
+        let limits = SegmentLimits::default();
+        let spans_max = (memory_bytes / WRITTEN_SPAN_BYTES).clamp(SPANS_MAX_LEAST, limits.spans_max);
+        SegmentLimits { spans_max, ..limits }
+    }
+}
+
 impl Default for SegmentLimits {
     /// A segment is what one core decodes in a tenth of a second.
     fn default() -> SegmentLimits {
@@ -188,4 +202,16 @@ pub(crate) fn group_samples(
         }
     }
     groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_are_smaller_where_there_is_less_memory() {
+        let spans_max = |memory_bytes| SegmentLimits::within(memory_bytes).spans_max;
+        assert_eq!([64 << 30, 512 << 20].map(spans_max), [1 << 20; 2]);
+        assert_eq!([256 << 20, 1].map(spans_max), [1 << 19, 1 << 15]);
+    }
 }

@@ -39,9 +39,14 @@ pub(super) async fn run(path: Arc<WritePath>, segments: Segments, every: Duratio
     }
 }
 
-/// Compacts until nothing is left to do, and measures each compaction.
+/// Compacts until nothing is left to do, or memory is short, and measures each compaction.
 pub(super) async fn compact(path: &WritePath, segments: &Segments) -> Result<(), StoreError> {
+    let memory = path.budget.shared();
     loop {
+        let _turn = memory.compaction_turn().await;
+        if memory.compaction_waits() {
+            return Ok(());
+        }
         let start = path.clock.monotonic();
         if !segments.compact_once().await? {
             return Ok(());

@@ -114,6 +114,23 @@ async fn data_written_since_a_position_is_known() {
 }
 
 #[tokio::test]
+async fn compaction_waits_while_memory_is_short() {
+    let fixture = Fixture::new();
+    fixture.settings.shared.set_compaction_waits(true);
+    let store = fixture.open().await;
+    for id in 1..=8 {
+        store.append(batch(&[(u128::from(id), id)])).await.unwrap();
+        store.flush().await.unwrap();
+    }
+    store.compact().await.unwrap();
+    assert_eq!(store.state().segments, 8);
+    fixture.settings.shared.set_compaction_waits(false);
+    store.compact().await.unwrap();
+    assert_eq!(store.state().segments, 1);
+    assert_eq!(stored(&store.view()).await, once(1..=8));
+}
+
+#[tokio::test]
 async fn open_data_is_restored_after_a_power_loss() {
     let mut fixture = Fixture::new();
     let store = fixture.open().await;
