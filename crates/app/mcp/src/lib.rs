@@ -12,6 +12,7 @@
 
 mod answer;
 mod bounds;
+mod client;
 mod error;
 mod message;
 mod schema;
@@ -20,9 +21,13 @@ mod stdio;
 mod tool;
 
 pub use answer::ToolAnswer;
+pub use client::{CallRequest, result_of};
 pub use error::RpcError;
 pub use message::RequestId;
 pub use schema::{input_schema, with_properties};
-pub use server::{Era, PROTOCOL_VERSION_KEY, Received, ToolCall, ToolServer, result_of};
+pub use server::{
+    CAPABILITIES_KEY, Era, PROTOCOL_VERSION_KEY, Received, ToolCall, ToolServer, is_supported, reply_without_id,
+    unsupported_version,
+};
 pub use stdio::{Work, serve_lines};
 pub use tool::Tool;

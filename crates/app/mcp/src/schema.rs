@@ -55,14 +55,19 @@ fn simplified(schema: Value, definitions: &Map<String, Value>, depth: usize) -> 
     if depth == 0 {
         return json!({});
     }
-    let description = fields.get("description").cloned();
+    let description = fields.get("description").and_then(Value::as_str).map(|text| text.replace('\n', " "));
     let inner = referenced(&fields, definitions).or_else(|| only_alternative(&mut fields));
     if let Some(inner) = inner {
         let mut inner = simplified(inner, definitions, depth - 1);
         if let Some(description) = description {
-            inner["description"] = description;
+            inner["description"] = json!(description);
         }
         return inner;
+    }
+    // Absent is what null and an empty list mean.
+    fields.retain(|name, value| name != "format" && !(name == "default" && (value.is_null() || *value == json!([]))));
+    if let Some(Value::String(text)) = fields.get_mut("description") {
+        *text = text.replace('\n', " ");
     }
     if let Some(Value::Array(types)) = fields.get_mut("type") {
         types.retain(|kind| kind != "null");

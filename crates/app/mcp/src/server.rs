@@ -5,7 +5,7 @@ use crate::{RequestId, RpcError, Tool, ToolAnswer};
 use serde_json::{Map, Value, json};
 
 /// The version of the protocol in which each request carries its version …
-const MODERN: &str = "2026-07-28";
+pub(crate) const MODERN: &str = "2026-07-28";
 
 /// … and those that begin with `initialize`, the latest first. 2025-03-26 is not among them: it has batches.
 const LEGACY: [&str; 3] = ["2025-11-25", "2025-06-18", "2024-11-05"];
@@ -13,7 +13,8 @@ const LEGACY: [&str; 3] = ["2025-11-25", "2025-06-18", "2024-11-05"];
 /// Where a request carries the version of the protocol.
 pub const PROTOCOL_VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 
-const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
+/// Where it carries what the client can do.
+pub const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
 const SERVER_INFO_KEY: &str = "io.modelcontextprotocol/serverInfo";
 
 /// How long a client may keep the list of tools, in milliseconds: it changes with the program only.
@@ -183,17 +184,27 @@ fn era(params: &Map<String, Value>) -> Result<Era, RpcError> {
     let meta = params.get("_meta").and_then(Value::as_object);
     let Some(version) = meta.and_then(|meta| meta.get(PROTOCOL_VERSION_KEY)) else { return Ok(Era::Legacy) };
     let version = version.as_str().unwrap_or_default();
-    if version != MODERN && !LEGACY.contains(&version) {
-        return Err(RpcError {
-            code: RpcError::UNSUPPORTED_VERSION,
-            message: "Unsupported protocol version".to_owned(),
-            data: Some(json!({"supported": supported(), "requested": version})),
-        });
+    if !is_supported(version) {
+        return Err(unsupported_version(version));
     }
     if !meta.is_some_and(|meta| meta.get(CAPABILITIES_KEY).is_some_and(Value::is_object)) {
         return Err(RpcError::invalid_params(format_args!("_meta has no {CAPABILITIES_KEY}")));
     }
     Ok(Era::Modern)
+}
+
+/// The error for a version of the protocol that is not spoken.
+pub fn unsupported_version(version: &str) -> RpcError {
+    RpcError {
+        code: RpcError::UNSUPPORTED_VERSION,
+        message: "Unsupported protocol version".to_owned(),
+        data: Some(json!({"supported": supported(), "requested": version})),
+    }
+}
+
+/// Whether a version of the protocol is spoken.
+pub fn is_supported(version: &str) -> bool {
+    supported().contains(&version)
 }
 
 fn supported() -> Vec<&'static str> {
@@ -217,29 +228,15 @@ fn failed(id: Option<&RequestId>, error: &RpcError, era: Era) -> Received {
     Received::Reply { text: response(id, Err(error)), error: Some(error.code), era }
 }
 
-/// The reply to what is no message.
-pub(crate) fn reply_without_id(error: &RpcError) -> String {
+/// The reply to a message that was not read.
+pub fn reply_without_id(error: &RpcError) -> String {
     response(None, Err(error))
-}
-
-/// The result in another server's response to `tools/call`.
-///
-/// # Errors
-/// The error in it; and a response that is none.
-pub fn result_of(response: &[u8]) -> Result<Value, RpcError> {
-    let none = || RpcError::new(RpcError::INTERNAL, "the server's response is no message of JSON-RPC");
-    let mut message: Value = serde_json::from_slice(response).map_err(|_| none())?;
-    if let Some(error) = message.get("error").filter(|error| error.is_object()) {
-        let code = error["code"].as_i64().unwrap_or(RpcError::INTERNAL);
-        return Err(RpcError::new(code, error["message"].as_str().unwrap_or("the server failed")));
-    }
-    let result = message.get_mut("result").filter(|result| result.is_object());
-    result.map(Value::take).ok_or_else(none)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::result_of;
 
     fn server() -> ToolServer {
         let tool = Tool::for_question("kernel/path", "Path", "Paths", json!({"type": "object"}));

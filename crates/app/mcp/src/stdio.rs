@@ -50,7 +50,7 @@ pub fn serve_lines(
             Ok(Line::End) => break Ok(()),
             Ok(Line::TooLong) => {
                 let reason = format!("a message is longer than {LINE_BYTES_MAX} bytes");
-                shared.write(&crate::server::reply_without_id(&RpcError::new(RpcError::INVALID_REQUEST, reason)));
+                shared.write(&crate::reply_without_id(&RpcError::new(RpcError::INVALID_REQUEST, reason)));
             }
             Ok(Line::Text) if line.trim_ascii().is_empty() => {}
             Ok(Line::Text) => shared.receive(server.receive(&line)),

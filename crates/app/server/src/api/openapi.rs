@@ -1,7 +1,7 @@
 //! The OpenAPI document: every route, from the code that answers it.
 
 use super::{
-    alertmanager, alerts, categories, events, health, import, incidents, jobs, matrix, metrics, objectives,
+    alertmanager, alerts, categories, events, health, import, incidents, jobs, matrix, mcp, metrics, objectives,
     overview, queries, recordings, search, services, signatures, status, trace, tree,
 };
 use axum::response::{IntoResponse, Response};
@@ -56,6 +56,7 @@ use utoipa::OpenApi;
         jobs::routes::events,
         import::import,
         import::flush,
+        mcp::mcp,
         health::healthz,
         health::readyz,
         health::version,
