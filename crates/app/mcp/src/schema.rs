@@ -76,6 +76,12 @@ fn simplified(schema: Value, definitions: &Map<String, Value>, depth: usize) -> 
             fields.insert("type".to_owned(), only);
         }
     }
+    let is_number = matches!(fields.get("type").and_then(Value::as_str), Some("integer" | "number"));
+    if let Some(default) = fields.get_mut("default").filter(|_| is_number)
+        && let Some(number) = default.as_str().and_then(|text| text.parse::<serde_json::Number>().ok())
+    {
+        *default = Value::Number(number);
+    }
     let within = |(name, value): (String, Value)| match (name.as_str(), value) {
         ("properties", Value::Object(properties)) => {
             let simple = properties

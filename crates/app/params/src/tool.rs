@@ -1,6 +1,6 @@
 //! Questions as tools for assistants (MCP): what is listed follows from what questions declare.
 
-use crate::{KernelQuestion, QuestionVisitor, SampleQuestion, SettingEntry, SettingsListing, each_question};
+use crate::{Declaration, KernelQuestion, QuestionVisitor, SampleQuestion, SettingEntry, SettingsListing, each_question};
 use laggard_mcp::{Tool, ToolAnswer, input_schema};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -60,20 +60,27 @@ struct Description {
 
 impl QuestionVisitor for Description {
     fn about_samples<Q: SampleQuestion>(&mut self) {
-        self.declared(Q::DECLARATION.name, Q::DECLARATION.page.title, Q::DECLARATION.about);
+        self.declared(&Q::DECLARATION);
     }
 
     fn about_kernel_traces<Q: KernelQuestion>(&mut self) {
-        self.declared(Q::DECLARATION.name, Q::DECLARATION.page.title, Q::DECLARATION.about);
+        self.declared(&Q::DECLARATION);
     }
 }
 
 impl Description {
-    fn declared(&mut self, name: &str, title: &'static str, about: &str) {
-        if self.name == name {
-            self.title = Some(title);
-            self.text = format!("{about}.");
+    fn declared(&mut self, question: &Declaration) {
+        if self.name != question.name {
+            return;
         }
+        let page = &question.page;
+        self.title = Some(page.title);
+        self.text = match (page.introduction, page.command) {
+            ("", _) => format!("{}.", question.about),
+            (introduction, "") => introduction.to_owned(),
+            // The last sentence introduces the command.
+            (introduction, _) => introduction.rsplit_once(". ").map_or("", |(first, _)| first).to_owned() + ".",
+        };
     }
 }
 
@@ -128,7 +135,7 @@ pub fn settings_answer(arguments: &Value) -> ToolAnswer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ChangesParams, CompareParams, DiagnoseParams, KernelPathParams, SampleQuery};
+    use crate::{ChangesParams, CompareParams, DiagnoseParams, KernelPathParams, SampleQuery, SignatureParams};
 
     fn properties(tool: &Tool) -> &serde_json::Map<String, Value> {
         tool.input_schema["properties"].as_object().unwrap()
@@ -147,6 +154,9 @@ mod tests {
             assert!(properties(&changes).contains_key(name), "{name}: {}", changes.input_schema);
         }
         assert_eq!(tool::<KernelPathParams>("kernel/path", "").name, "kernel_path");
+        let signature = tool::<SampleQuery<SignatureParams>>("signature", "");
+        assert!(signature.description.ends_with(" when nothing queues."), "{}", signature.description);
+        assert_eq!(properties(&diagnose)["top"]["default"], 10);
     }
 
     #[test]

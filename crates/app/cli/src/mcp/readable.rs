@@ -48,12 +48,12 @@ impl ReadablePaths {
             return Err(self.outside(text));
         }
         for source in expand(std::slice::from_ref(&path)).map_err(CommandError::unreadable)? {
-            // Links may lead anywhere.
-            let is_within = match &source {
-                Source::Stdin => false,
-                Source::File { path, .. } => fs::canonicalize(path).is_ok_and(|real| self.contains(&real)),
+            let Source::File { path, size: Some(_), .. } = &source else {
+                // Whoever reads a pipe may wait for ever.
+                return Err(CommandError::usage(format!("{} is no file", source.name())));
             };
-            if !is_within {
+            // Links may lead anywhere.
+            if !fs::canonicalize(path).is_ok_and(|real| self.contains(&real)) {
                 return Err(self.outside(&source.name()));
             }
         }

@@ -5,6 +5,7 @@ use super::trace_text::trace_text;
 use crate::api::incidents::{IncidentParameters, incident, incidents};
 use crate::api::parameters::{Query, count};
 use crate::api::problem::{ApiError, ProblemKind};
+use crate::api::recordings::{RecordingParameters, recordings};
 use crate::api::search::{SearchParameters, StatusName, search};
 use crate::api::trace::stored_trace;
 use axum::extract::{Path, State};
@@ -28,8 +29,9 @@ pub(super) const TEXT_CHARS_MAX: usize = 400;
 const SPANS: usize = 40;
 const SPANS_MAX: usize = 200;
 
-pub(super) fn all() -> [ServerTool; 3] {
+pub(super) fn all() -> [ServerTool; 4] {
     [
+        ServerTool::new(recordings_tool(), recordings_answer),
         ServerTool::new(incidents_tool(), incidents_answer),
         ServerTool::new(search_tool(), search_answer),
         ServerTool::new(trace_tool(), trace_answer),
@@ -116,6 +118,26 @@ fn incident_text(row: &Value) -> String {
         let _ = writeln!(out, "- Alert {}: {} (page {})", text(&alert["id"]), text(&alert["summary"]), text(&alert["page"]));
     }
     out
+}
+
+fn recordings_tool() -> Tool {
+    let about = "Which kernel recordings are there? Lists what agents recorded of hosts, with ids for recordings_path and \
+                 recordings_diagnose, and the incidents they belong to.";
+    Tool::for_question("recordings", "Kernel recordings", about, parameters_schema::<RecordingParameters>())
+}
+
+async fn recordings_answer(context: ToolContext, arguments: Value) -> Result<ToolAnswer, ApiError> {
+    let parameters = Query(read::<RecordingParameters>(arguments)?);
+    let Json(list) = recordings(Extension(context.tenant), parameters).await?;
+    let list = data(&list)?;
+    let rows = list["recordings"].as_array().map_or(&[][..], Vec::as_slice);
+    let mut out = format!("{} recordings; {} more match.\n\n", rows.len(), list["omitted"]);
+    for row in rows {
+        let [id, host, state, reason] = ["id", "host", "state", "reason"].map(|name| text(&row[name]));
+        let (since, until) = (time(&row["since_ns"]), time(&row["until_ns"]));
+        let _ = writeln!(out, "- `{id}` of `{host}`, {since} to {until}, {state}: {reason}");
+    }
+    Ok(ToolAnswer::from_report(None, &out, list))
 }
 
 fn search_tool() -> Tool {

@@ -1,0 +1,93 @@
+//! Tools about the data of a server: the command forwards to it.
+
+use super::assistant::Assistant;
+use crate::outcome::laggard;
+use crate::server::{Server, traces};
+use serde_json::json;
+
+const TOOLS: [&str; 12] = [
+    "diagnose",
+    "compare",
+    "changes",
+    "signature",
+    "capacity",
+    "recordings_path",
+    "recordings_diagnose",
+    "recordings",
+    "incidents",
+    "search",
+    "trace",
+    "settings",
+];
+
+#[test]
+fn the_tools_of_a_server_answer_from_its_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(&folder.path().join("data"));
+    let imported = server.post("/api/v1/import", traces().as_bytes());
+    assert!(imported.contains("\"spans\":600"), "{imported}");
+    assert!(server.post("/api/v1/flush", b"").starts_with("HTTP/1.1 204"));
+    let url = server.url();
+    let mut assistant = Assistant::start(folder.path(), &["--server", &url]);
+    assert_eq!(assistant.tools(), TOOLS);
+    let since = "2026-01-12T09:05:00Z";
+    for (tool, arguments, command) in [
+        ("diagnose", json!({"top": 3}), vec!["diagnose", "--top", "3"]),
+        ("compare", json!({"since": since}), vec!["compare", "--since", since]),
+    ] {
+        let (text, data) = assistant.answer(tool, arguments);
+        let run = |form: &str| laggard(&[&command[..], &["--server", &url, "--output", form]].concat());
+        assert!(text.starts_with(run("markdown").text().trim_end()), "{tool}: {text}");
+        assert_eq!(data["report"]["headline"], run("json").json()["headline"], "{tool}");
+    }
+    for tool in ["changes", "signature"] {
+        let (text, data) = assistant.answer(tool, json!({}));
+        assert_eq!(data["verdict"], "insufficient-data", "no CPU utilization is stored: {text}");
+    }
+    let (text, found) = assistant.answer("search", json!({"since": "2026-01-12T09:00:00Z", "until": since, "min_ms": 100}));
+    let trace = found["report"]["traces"][0]["trace"].as_str().unwrap();
+    assert!(text.contains(trace), "{text}");
+    let (text, shown) = assistant.answer("trace", json!({"trace": trace}));
+    let spans = shown["report"]["spans"].as_array().unwrap();
+    assert_eq!((spans.len(), &shown["report"]["omitted"]), (3, &json!(0)));
+    assert!(text.contains("    - `db` `read` on `db-1`: 104 ms, itself 104 ms, waited for 104 ms"), "{text}");
+    let (text, shown) = assistant.answer("trace", json!({"trace": trace, "spans": 2}));
+    let operations: Vec<&str> = shown["report"]["spans"].as_array().unwrap().iter().filter_map(|span| span["operation"].as_str()).collect();
+    assert_eq!((operations, &shown["report"]["omitted"]), (vec!["buy", "read"], &json!(1)));
+    assert!(text.contains("Spans, of 3 those that requests waited for longest"), "{text}");
+    assert_eq!(assistant.answer("incidents", json!({})).0, "0 incidents, 0 of all open.");
+    assert!(assistant.answer("recordings", json!({})).0.starts_with("0 recordings"));
+    assert!(assistant.answer("settings", json!({"question": "diagnose"})).0.contains("cv-min"));
+    assistant.end();
+}
+
+#[test]
+fn errors_of_a_server_state_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(&folder.path().join("data"));
+    let mut assistant = Assistant::start(folder.path(), &["--server", &server.url()]);
+    for (tool, arguments, words) in [
+        ("diagnose", json!({"paths": ["traces"]}), "there is no setting \"paths\""),
+        ("diagnose", json!({"top": 0}), "top: write a whole number from 1"),
+        ("compare", json!({}), "two windows"),
+        ("capacity", json!({}), "latency-max is needed"),
+        ("changes", json!({}), "no samples"),
+        ("recordings_path", json!({}), "recording is missing"),
+        ("recordings_path", json!({"recording": "1"}), "GET /api/v1/recordings lists them"),
+        ("incidents", json!({"id": "1"}), "no such incident"),
+        ("incidents", json!({"open": true}), "unknown field `open`, expected one of"),
+        ("search", json!({"min_ms": 2, "max_ms": 1}), "min_ms is larger than max_ms"),
+        ("trace", json!({"trace": "7"}), "there is no trace \"7\""),
+        ("trace", json!({}), "missing field `trace`"),
+        ("trace", json!({"trace": "7", "spans": 1_000}), "spans must be a whole number from 1 to 200"),
+    ] {
+        let reason = assistant.failure(tool, arguments.clone());
+        assert!(reason.contains(words), "{tool} {arguments}: {reason}");
+    }
+    let unknown = assistant.request("tools/call", json!({"name": "kernel_path"}));
+    assert_eq!(unknown["error"]["code"], -32602, "kernel traces are files");
+    drop(server);
+    let reason = assistant.failure("diagnose", json!({}));
+    assert!(reason.starts_with("http://127.0.0.1:"), "{reason}");
+    assistant.end();
+}
