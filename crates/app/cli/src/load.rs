@@ -169,7 +169,14 @@ impl<G> State<G> {
 impl<G: ParallelLoad> OrderedMerge<G> {
     fn new(empty: G, sources: usize, ahead_max: usize) -> OrderedMerge<G> {
         let merged_tables = LoadedTables { tables: empty, outcome: Outcome::default() };
-        let state = State { next: 0, merged: 0, waiting: BTreeMap::new(), merged_tables, error: None, is_abandoned: false };
+        let state = State {
+            next: 0,
+            merged: 0,
+            waiting: BTreeMap::new(),
+            merged_tables,
+            error: None,
+            is_abandoned: false,
+        };
         OrderedMerge { state: Mutex::new(state), moved: Condvar::new(), sources, ahead_max }
     }
 

@@ -105,13 +105,18 @@ mod tests {
         assert_eq!(answer["isError"], false);
         assert!(answer.to_string().len() < TEXT_BYTES_MAX + STRUCTURED_BYTES_MAX + 4096);
         let structured = &answer["structuredContent"];
-        assert_eq!((&structured["verdict"], &structured["report"]["headline"]), (&json!("suspects"), &json!("h")));
-        let kept = structured["report"]["rows"].as_array().unwrap().len() as u64;
-        assert!(kept > 100, "{kept}");
-        assert_eq!(structured["left_out"], json!([{"path": "rows", "count": 100_000 - kept}]));
+        assert_eq!(
+            (&structured["verdict"], &structured["report"]["headline"]),
+            (&json!("suspects"), &json!("h"))
+        );
+        let retained = structured["report"]["rows"].as_array().unwrap().len() as u64;
+        assert!(retained > 100, "{retained}");
+        assert_eq!(structured["left_out"], json!([{"path": "rows", "count": 100_000 - retained}]));
         let text = answer["content"][0]["text"].as_str().unwrap();
         assert!(text.contains(" lines were left out"), "{}", &text[text.len() - 200..]);
-        assert!(text.ends_with(&format!("Left out of the structured content: {} of rows.", 100_000 - kept)));
+        assert!(
+            text.ends_with(&format!("Left out of the structured content: {} of rows.", 100_000 - retained))
+        );
     }
 
     #[test]

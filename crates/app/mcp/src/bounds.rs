@@ -222,8 +222,10 @@ mod tests {
         let deep = (0..100).fold(json!("x".repeat(50_000)), |inner, _| json!([inner]));
         let names: Map<String, Value> = (0..20_000).map(|n| (format!("name {n}"), json!(n))).collect();
         let texts: Vec<String> = vec!["é".repeat(10_000); 1_000];
-        let many_texts: Map<String, Value> = (0..60).map(|n| (n.to_string(), json!("é".repeat(9_000)))).collect();
-        for value in [deep, json!(names), json!({"a": names}), json!(texts), json!({"a": {"b": many_texts}})] {
+        let many_texts: Map<String, Value> =
+            (0..60).map(|n| (n.to_string(), json!("é".repeat(9_000)))).collect();
+        for value in [deep, json!(names), json!({"a": names}), json!(texts), json!({"a": {"b": many_texts}})]
+        {
             let before = value.to_string().len();
             let Bounded { value, left_out } = bounded(value, 16 << 10);
             let rows: usize = left_out.iter().map(|row| row.path.len() + LEFT_OUT_ROW_BYTES).sum();
@@ -244,7 +246,11 @@ mod tests {
         let short = bounded_text(&text, 200);
         assert!(short.len() <= 200, "{short}");
         let lines = short.lines().filter(|line| *line == "0123456789").count();
-        assert!(short.ends_with(&format!("… {} more lines were left out ({} bytes)", 50 - lines, 550 - 11 * lines + 1)));
+        assert!(short.ends_with(&format!(
+            "… {} more lines were left out ({} bytes)",
+            50 - lines,
+            550 - 11 * lines + 1
+        )));
         assert_eq!(bounded_text("ab", 2), "ab");
         assert!(bounded_text(&"é".repeat(1_000), 201).len() <= 201);
     }

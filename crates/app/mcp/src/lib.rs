@@ -26,8 +26,8 @@ pub use error::RpcError;
 pub use message::RequestId;
 pub use schema::{input_schema, with_properties};
 pub use server::{
-    CAPABILITIES_KEY, Era, PROTOCOL_VERSION_KEY, Received, ToolCall, ToolServer, is_supported, reply_without_id,
-    unsupported_version,
+    CAPABILITIES_KEY, Era, PROTOCOL_VERSION_KEY, Received, ToolCall, ToolServer, is_supported,
+    reply_without_id, unsupported_version,
 };
-pub use stdio::{Work, serve_lines};
+pub use stdio::{CallWork, serve_lines};
 pub use tool::Tool;

@@ -51,7 +51,11 @@ impl Message {
         let fields = match serde_json::from_slice(text).map_err(no_json)? {
             Value::Object(fields) => fields,
             Value::Array(_) => {
-                return Err(invalid(None, RpcError::INVALID_REQUEST, "send one message at a time, not a batch"));
+                return Err(invalid(
+                    None,
+                    RpcError::INVALID_REQUEST,
+                    "send one message at a time, not a batch",
+                ));
             }
             _ => return Err(invalid(None, RpcError::INVALID_REQUEST, "a message is a JSON object")),
         };
@@ -112,7 +116,10 @@ mod tests {
             (r#"{"jsonrpc":"2.0","id":3,"method":4}"#, (Some("3"), RpcError::INVALID_REQUEST)),
             (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, (None, RpcError::INVALID_REQUEST)),
             (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, (None, RpcError::INVALID_REQUEST)),
-            (r#"{"jsonrpc":"2.0","id":3,"method":"ping","params":[]}"#, (Some("3"), RpcError::INVALID_REQUEST)),
+            (
+                r#"{"jsonrpc":"2.0","id":3,"method":"ping","params":[]}"#,
+                (Some("3"), RpcError::INVALID_REQUEST),
+            ),
         ] {
             assert_eq!(code(text), (expected.0.map(str::to_owned), expected.1), "{text}");
         }
@@ -121,7 +128,8 @@ mod tests {
     #[test]
     fn notifications_and_responses_need_no_answer() {
         let read = |text: &str| Message::read(text.as_bytes()).unwrap();
-        let canceled = read(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#);
+        let canceled =
+            read(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#);
         assert_eq!(canceled, Message::Canceled(RequestId("7".to_owned())));
         for text in [
             r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,

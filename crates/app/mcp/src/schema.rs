@@ -65,7 +65,9 @@ fn simplified(schema: Value, definitions: &Map<String, Value>, depth: usize) -> 
         return inner;
     }
     // Absent is what null and an empty list mean.
-    fields.retain(|name, value| name != "format" && !(name == "default" && (value.is_null() || *value == json!([]))));
+    fields.retain(|name, value| {
+        name != "format" && !(name == "default" && (value.is_null() || *value == json!([])))
+    });
     if let Some(Value::String(text)) = fields.get_mut("description") {
         *text = text.replace('\n', " ");
     }
@@ -146,7 +148,10 @@ mod tests {
         assert_eq!(written["properties"]["set"]["additionalProperties"]["type"], json!(["number", "string"]));
         assert_eq!((&written["required"], &written["additionalProperties"]), (&Value::Null, &json!(false)));
         let more = with_properties(written, &[("paths", json!({"type": "array"}))], &["paths"]);
-        assert_eq!((&more["properties"]["paths"]["type"], &more["required"]), (&json!("array"), &json!(["paths"])));
+        assert_eq!(
+            (&more["properties"]["paths"]["type"], &more["required"]),
+            (&json!("array"), &json!(["paths"]))
+        );
     }
 
     #[test]

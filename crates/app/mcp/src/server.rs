@@ -134,7 +134,9 @@ impl ToolServer {
             "tools/list" => self.list(params),
             _ => Err(RpcError::new(
                 RpcError::METHOD_NOT_FOUND,
-                format_args!("there is no method {method:?}; this server has tools only (tools/list, tools/call)"),
+                format_args!(
+                    "there is no method {method:?}; this server has tools only (tools/list, tools/call)"
+                ),
             )),
         }
     }
@@ -292,14 +294,20 @@ mod tests {
         let error = &reply(request("tools/list", wrong))["error"];
         assert_eq!((&error["code"], &error["data"]["requested"]), (&json!(-32022), &json!("1900-01-01")));
         let without_capabilities = json!({"_meta": {PROTOCOL_VERSION_KEY: MODERN}});
-        assert_eq!(reply(request("tools/list", without_capabilities))["error"]["code"], RpcError::INVALID_PARAMS);
+        assert_eq!(
+            reply(request("tools/list", without_capabilities))["error"]["code"],
+            RpcError::INVALID_PARAMS
+        );
     }
 
     #[test]
     fn tools_are_listed_on_one_page() {
         let list = reply(request("tools/list", json!({})));
         let tool = &list["result"]["tools"][0];
-        assert_eq!((&tool["name"], &tool["annotations"]["readOnlyHint"]), (&json!("kernel_path"), &json!(true)));
+        assert_eq!(
+            (&tool["name"], &tool["annotations"]["readOnlyHint"]),
+            (&json!("kernel_path"), &json!(true))
+        );
         assert_eq!(tool["outputSchema"]["type"], "object");
         let error = reply(request("tools/list", json!({"cursor": "x"})));
         assert_eq!(error["error"]["code"], RpcError::INVALID_PARAMS);
@@ -320,7 +328,10 @@ mod tests {
         assert_eq!(result_of(failed.as_bytes()).unwrap_err().to_string(), "a bug");
         assert!(result_of(b"<html>").is_err());
         for params in [json!({}), json!({"name": "guess"}), json!({"name": "kernel_path", "arguments": []})] {
-            assert_eq!(reply(request("tools/call", params.clone()))["error"]["code"], RpcError::INVALID_PARAMS);
+            assert_eq!(
+                reply(request("tools/call", params.clone()))["error"]["code"],
+                RpcError::INVALID_PARAMS
+            );
         }
         let unknown = reply(request("tools/call", json!({"name": "guess"})))["error"]["message"].clone();
         assert_eq!(unknown, "Unknown tool: \"guess\"; there is kernel_path");

@@ -20,7 +20,7 @@ const LINE_BYTES_MAX: u64 = 1 << 20;
 const CALLS_MAX: usize = 64;
 
 /// Answers a call: returns the reply. It is done until the call is canceled, see [`Cancellation::run`].
-pub type Work = dyn Fn(&ToolCall, &Cancellation) -> String + Send + Sync;
+pub type CallWork = dyn Fn(&ToolCall, &Cancellation) -> String + Send + Sync;
 
 /// Answers messages until there are no more, then returns, even if calls are running: nobody waits for their answers. Nothing else
 /// may write to `output`.
@@ -32,7 +32,7 @@ pub fn serve_lines(
     output: impl Write + Send + 'static,
     server: &ToolServer,
     workers: NonZeroUsize,
-    work: Box<Work>,
+    work: Box<CallWork>,
 ) -> io::Result<()> {
     let shared = Arc::new(Shared {
         output: Mutex::new(Box::new(output)),
@@ -47,13 +47,13 @@ pub fn serve_lines(
     let mut line = Vec::new();
     let ended = loop {
         match read_line(&mut input, &mut line) {
-            Ok(Line::End) => break Ok(()),
-            Ok(Line::TooLong) => {
+            Ok(InputLine::End) => break Ok(()),
+            Ok(InputLine::TooLong) => {
                 let reason = format!("a message is longer than {LINE_BYTES_MAX} bytes");
                 shared.write(&crate::reply_without_id(&RpcError::new(RpcError::INVALID_REQUEST, reason)));
             }
-            Ok(Line::Text) if line.trim_ascii().is_empty() => {}
-            Ok(Line::Text) => shared.receive(server.receive(&line)),
+            Ok(InputLine::Text) if line.trim_ascii().is_empty() => {}
+            Ok(InputLine::Text) => shared.receive(server.receive(&line)),
             Err(error) => break Err(error),
         }
         if shared.calls().is_closed {
@@ -64,14 +64,14 @@ pub fn serve_lines(
     ended
 }
 
-enum Line {
+enum InputLine {
     Text,
     TooLong,
     End,
 }
 
 /// Reads a line; of one that is too long, no more than a message's bytes are held.
-fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Line> {
+fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<InputLine> {
     line.clear();
     let mut is_too_long = false;
     loop {
@@ -80,9 +80,9 @@ fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Line> {
         if read == 0 || is_complete {
             let is_end = read == 0 && line.is_empty() && !is_too_long;
             return Ok(match (is_end, is_too_long) {
-                (true, _) => Line::End,
-                (_, true) => Line::TooLong,
-                _ => Line::Text,
+                (true, _) => InputLine::End,
+                (_, true) => InputLine::TooLong,
+                _ => InputLine::Text,
             });
         }
         if line.len() as u64 > LINE_BYTES_MAX {
@@ -94,13 +94,13 @@ fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Line> {
 
 struct Shared {
     output: Mutex<Box<dyn Write + Send>>,
-    calls: Mutex<Calls>,
+    calls: Mutex<OpenCalls>,
     arrived: Condvar,
-    work: Box<Work>,
+    work: Box<CallWork>,
 }
 
 #[derive(Default)]
-struct Calls {
+struct OpenCalls {
     waiting: VecDeque<ToolCall>,
     /// Those that wait or run.
     open: BTreeMap<RequestId, Cancellation>,
@@ -123,7 +123,9 @@ impl Shared {
         let refused = if calls.open.contains_key(&call.id) {
             Some(RpcError::new(RpcError::INVALID_REQUEST, "a request with this id has not been answered yet"))
         } else if calls.open.len() >= CALLS_MAX {
-            let busy = format!("{CALLS_MAX} calls are being answered already; wait for some of them, or cancel some");
+            let busy = format!(
+                "{CALLS_MAX} calls are being answered already; wait for some of them, or cancel some"
+            );
             Some(RpcError::new(RpcError::INTERNAL, busy))
         } else {
             None
@@ -153,7 +155,9 @@ impl Shared {
                 Ok(Ok(reply)) => reply,
                 Ok(Err(_canceled)) => continue,
                 // The panic's message is on standard error.
-                Err(_) => call.fail(&RpcError::new(RpcError::INTERNAL, "the answer could not be computed: a bug")),
+                Err(_) => {
+                    call.fail(&RpcError::new(RpcError::INTERNAL, "the answer could not be computed: a bug"))
+                }
             };
             let mut calls = self.calls();
             // The id may be in use again by then.
@@ -166,7 +170,7 @@ impl Shared {
     }
 
     fn next(&self) -> Option<(ToolCall, Cancellation)> {
-        let is_idle = |calls: &mut Calls| calls.waiting.is_empty() && !calls.is_closed;
+        let is_idle = |calls: &mut OpenCalls| calls.waiting.is_empty() && !calls.is_closed;
         let waited = self.arrived.wait_while(self.calls(), is_idle);
         let mut calls = waited.expect("no thread panics while it holds the lock");
         let call = calls.waiting.pop_front()?;
@@ -193,7 +197,7 @@ impl Shared {
         }
     }
 
-    fn calls(&self) -> MutexGuard<'_, Calls> {
+    fn calls(&self) -> MutexGuard<'_, OpenCalls> {
         self.calls.lock().expect("no thread panics while it holds the lock")
     }
 }
@@ -233,8 +237,7 @@ mod tests {
                 .map(|name| Tool::for_question(name, name, name, json!({"type": "object"})));
             let server = ToolServer::new(tools.to_vec(), "");
             let workers = NonZeroUsize::new(workers).unwrap();
-            let serve =
-                move || serve_lines(BufReader::new(input), output, &server, workers, Box::new(work));
+            let serve = move || serve_lines(BufReader::new(input), output, &server, workers, Box::new(work));
             let from_server = BufReader::new(from_server);
             Client { to_server, from_server, server: std::thread::spawn(serve) }
         }

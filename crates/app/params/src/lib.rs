@@ -33,8 +33,8 @@ mod set;
 mod signature;
 mod system_events;
 mod text;
-mod tool;
 pub mod times;
+mod tool;
 mod windows;
 
 pub use capacity::{CapacityParams, Factor, MoreServers, Seconds, SomeSeconds};

@@ -1,6 +1,9 @@
 //! Questions as tools for assistants (MCP): what is listed follows from what questions declare.
 
-use crate::{Declaration, KernelQuestion, QuestionVisitor, SampleQuestion, SettingEntry, SettingsListing, each_question};
+use crate::{
+    Declaration, KernelQuestion, QuestionVisitor, SampleQuestion, SettingEntry, SettingsListing,
+    each_question,
+};
 use laggard_mcp::{Tool, ToolAnswer, input_schema};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -79,7 +82,9 @@ impl Description {
             ("", _) => format!("{}.", question.about),
             (introduction, "") => introduction.to_owned(),
             // The last sentence introduces the command.
-            (introduction, _) => introduction.rsplit_once(". ").map_or("", |(first, _)| first).to_owned() + ".",
+            (introduction, _) => {
+                introduction.rsplit_once(". ").map_or("", |(first, _)| first).to_owned() + "."
+            }
         };
     }
 }
@@ -116,11 +121,15 @@ pub fn settings_answer(arguments: &Value) -> ToolAnswer {
     let question = arguments["question"].as_str().unwrap_or_default();
     let Some(SettingsListing { question, mut settings }) = SettingsListing::from_question(question) else {
         let known = SettingsListing::questions().join(", ");
-        return ToolAnswer::failed(format_args!("question must be one of {known}; {question:?} has no settings"));
+        return ToolAnswer::failed(format_args!(
+            "question must be one of {known}; {question:?} has no settings"
+        ));
     };
     if let Some(wanted) = arguments["containing"].as_str().map(str::to_lowercase) {
         let has = |entry: &SettingEntry| {
-            [entry.name, entry.group, entry.description].iter().any(|text| text.to_lowercase().contains(&wanted))
+            [entry.name, entry.group, entry.description]
+                .iter()
+                .any(|text| text.to_lowercase().contains(&wanted))
         };
         settings.retain(has);
     }
@@ -135,7 +144,9 @@ pub fn settings_answer(arguments: &Value) -> ToolAnswer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ChangesParams, CompareParams, DiagnoseParams, KernelPathParams, SampleQuery, SignatureParams};
+    use crate::{
+        ChangesParams, CompareParams, DiagnoseParams, KernelPathParams, SampleQuery, SignatureParams,
+    };
 
     fn properties(tool: &Tool) -> &serde_json::Map<String, Value> {
         tool.input_schema["properties"].as_object().unwrap()
@@ -179,6 +190,9 @@ mod tests {
     fn settings_can_be_searched() {
         let answer = settings_answer(&json!({"question": "diagnose", "containing": "cv-min"}));
         assert_eq!(format!("{answer:?}").matches("`cv-min` = ").count(), 1);
-        assert!(format!("{:?}", settings_answer(&json!({}))).contains("question must be one of diagnose, compare"));
+        assert!(
+            format!("{:?}", settings_answer(&json!({})))
+                .contains("question must be one of diagnose, compare")
+        );
     }
 }

@@ -2,8 +2,8 @@
 
 use laggard_mcp::{Tool, input_schema, with_properties};
 use laggard_params::{
-    COMPARE_QUESTION, CompareParams, DIAGNOSE_QUESTION, Declaration, DiagnoseParams, FromParams, Inputs, KernelQuestion,
-    KernelTraces, ParamsError, RawParams, SampleQuery, SampleQuestion, Weights, tool,
+    COMPARE_QUESTION, CompareParams, DIAGNOSE_QUESTION, Declaration, DiagnoseParams, FromParams, Inputs,
+    KernelQuestion, KernelTraces, ParamsError, RawParams, SampleQuery, SampleQuestion, Weights, tool,
 };
 use laggard_report::schema;
 use serde::Deserialize;
@@ -75,7 +75,12 @@ impl FromParams for DiagnoseCall {
         // `baseline` are files here; a server's parameter of this name says whether it chooses one.
         let files: DiagnosePaths = raw.group()?;
         required("paths", &files.paths)?;
-        Ok(DiagnoseCall { files, question: DiagnoseParams::from_raw(raw)?, inputs: raw.group()?, weights: raw.group()? })
+        Ok(DiagnoseCall {
+            files,
+            question: DiagnoseParams::from_raw(raw)?,
+            inputs: raw.group()?,
+            weights: raw.group()?,
+        })
     }
 }
 
@@ -115,7 +120,9 @@ impl<Q: KernelQuestion> FromParams for KernelCall<Q> {
             required("paths", &files.paths)?;
         }
         if !files.paths.is_empty() && !(files.normal.is_empty() && files.sample.is_empty()) {
-            return Err(ParamsError::new("name traces that hold both sets as paths, or normal and sample, but not all"));
+            return Err(ParamsError::new(
+                "name traces that hold both sets as paths, or normal and sample, but not all",
+            ));
         }
         Ok(KernelCall { files, question: Q::from_raw(raw)? })
     }
@@ -123,7 +130,9 @@ impl<Q: KernelQuestion> FromParams for KernelCall<Q> {
 
 fn required(name: &str, paths: &[String]) -> Result<(), ParamsError> {
     match paths.is_empty() {
-        true => Err(ParamsError::new(format_args!("{name} is missing: a list of files, folders, or patterns"))),
+        true => {
+            Err(ParamsError::new(format_args!("{name} is missing: a list of files, folders, or patterns")))
+        }
         false => Ok(()),
     }
 }
@@ -136,11 +145,13 @@ fn paths(description: &str) -> Value {
 const TRACES: &str = "Files, folders, or patterns of traces; formats are recognized, archives unpacked";
 
 pub(super) fn diagnose_tool() -> Tool {
-    let about_samples =
-        "Samples of CPU of the same time and half an hour or more before it: they say whether slow calls compute or wait";
+    let about_samples = "Samples of CPU of the same time and half an hour or more before it: they say whether slow calls compute or wait";
     let files = [
         ("paths", paths(TRACES)),
-        ("baseline", paths("Compare with these: files, folders, or patterns of an earlier time or another release")),
+        (
+            "baseline",
+            paths("Compare with these: files, folders, or patterns of an earlier time or another release"),
+        ),
         ("samples", paths(about_samples)),
     ];
     let tool = with_group(tool::<DiagnoseParams>("diagnose", DIAGNOSE_QUESTION), schema::<Inputs>("inputs"));
@@ -151,7 +162,12 @@ pub(super) fn compare_tool() -> Tool {
     let files = [
         ("before", paths("The set before: files, folders, or patterns of traces")),
         ("after", paths("The set after")),
-        ("paths", paths("One data set instead of two, with since: what is before that time is compared with what is after it")),
+        (
+            "paths",
+            paths(
+                "One data set instead of two, with since: what is before that time is compared with what is after it",
+            ),
+        ),
     ];
     with_files(
         with_group(tool::<CompareParams>("compare", COMPARE_QUESTION), schema::<Inputs>("inputs")),
@@ -175,7 +191,12 @@ pub(super) fn kernel_tool<Q: KernelQuestion>() -> Tool {
     let files = [
         ("normal", paths("Kernel traces of normal executions")),
         ("sample", paths("Kernel traces of the executions in question")),
-        ("paths", paths("Instead of these two, kernel traces that hold both sets, distinguished by windows or labels")),
+        (
+            "paths",
+            paths(
+                "Instead of these two, kernel traces that hold both sets, distinguished by windows or labels",
+            ),
+        ),
     ];
     with_files(tool, &files, &[])
 }
@@ -210,7 +231,10 @@ mod tests {
         );
         let call = call.unwrap();
         assert_eq!((call.files.paths, call.files.baseline), (vec!["a".to_owned()], vec!["b".to_owned()]));
-        assert_eq!((call.question.top.to_string(), call.inputs.format.as_deref()), ("3".to_owned(), Some("zipkin")));
+        assert_eq!(
+            (call.question.top.to_string(), call.inputs.format.as_deref()),
+            ("3".to_owned(), Some("zipkin"))
+        );
         let call = KernelCall::<KernelDiagnoseParams>::from_json(json!({"normal": ["a"], "sample": ["b"]}));
         assert_eq!(call.unwrap().files.sample, ["b"]);
     }
@@ -220,11 +244,19 @@ mod tests {
         assert!(error::<DiagnoseCall>(json!({})).starts_with("paths is missing"));
         assert!(error::<DiagnoseCall>(json!({"paths": "a"})).starts_with("paths: invalid type"));
         assert!(error::<SampleCall<ChangesParams>>(json!({"paths": []})).starts_with("paths is missing"));
-        assert!(error::<SampleCall<ChangesParams>>(json!({"paths": ["a"], "pahts": 1})).contains("did you mean paths?"));
-        for arguments in [json!({}), json!({"before": ["a"]}), json!({"before": ["a"], "after": ["b"], "paths": ["c"]})] {
+        assert!(
+            error::<SampleCall<ChangesParams>>(json!({"paths": ["a"], "pahts": 1}))
+                .contains("did you mean paths?")
+        );
+        for arguments in
+            [json!({}), json!({"before": ["a"]}), json!({"before": ["a"], "after": ["b"], "paths": ["c"]})]
+        {
             assert!(error::<CompareCall>(arguments.clone()).contains("the two sets"), "{arguments}");
         }
-        assert!(error::<KernelCall<KernelPathParams>>(json!({"paths": ["a"], "normal": ["b"]})).contains("no setting"));
+        assert!(
+            error::<KernelCall<KernelPathParams>>(json!({"paths": ["a"], "normal": ["b"]}))
+                .contains("no setting")
+        );
         let both = json!({"paths": ["a"], "normal": ["b"], "sample": ["c"]});
         assert!(error::<KernelCall<KernelDiagnoseParams>>(both).contains("but not all"));
     }

@@ -16,8 +16,8 @@ use crate::samples::{SampleInput, load_samples};
 use crate::server::Server;
 use laggard_mcp::{Tool, ToolAnswer};
 use laggard_params::{
-    FromParams, KernelFiles, KernelQuestion, KernelReadSettings, QuestionVisitor, SampleQuery, SampleQuestion,
-    TraceFile, each_question, settings_answer, settings_tool,
+    FromParams, KernelFiles, KernelQuestion, KernelReadSettings, QuestionVisitor, SampleQuery,
+    SampleQuestion, TraceFile, each_question, settings_answer, settings_tool,
 };
 use laggard_report::{ColorChoice, DeclaredReport, Output, TextStyle, render};
 use serde_json::{Map, Value};
@@ -44,15 +44,15 @@ pub(super) struct FileTools {
     tools: Vec<FileTool>,
 }
 
-struct Rows(Vec<FileTool>);
+struct FileToolList(Vec<FileTool>);
 
-impl Rows {
+impl FileToolList {
     fn add(&mut self, tool: Tool, answer: AnswerCall) {
         self.0.push(FileTool { tool, answer });
     }
 }
 
-impl QuestionVisitor for Rows {
+impl QuestionVisitor for FileToolList {
     fn about_samples<Q: SampleQuestion>(&mut self) {
         self.add(sample_tool::<Q>(), sample_answer::<Q>);
     }
@@ -64,7 +64,7 @@ impl QuestionVisitor for Rows {
 
 impl FileTools {
     pub(super) fn new(readable: ReadablePaths, threads: NonZeroUsize, memory_bytes: usize) -> FileTools {
-        let mut rows = Rows(Vec::new());
+        let mut rows = FileToolList(Vec::new());
         rows.add(diagnose_tool(), diagnose_answer);
         rows.add(compare_tool(), compare_answer);
         each_question(&mut rows);
@@ -134,8 +134,12 @@ fn compare_answer(access: &FileAccess, arguments: Value) -> Result<ToolAnswer, C
     report_answer(&comparison)
 }
 
-fn sample_answer<Q: SampleQuestion>(access: &FileAccess, arguments: Value) -> Result<ToolAnswer, CommandError> {
-    let SampleCall { paths, query: SampleQuery { windows, params, reading } } = read::<SampleCall<Q>>(arguments)?;
+fn sample_answer<Q: SampleQuestion>(
+    access: &FileAccess,
+    arguments: Value,
+) -> Result<ToolAnswer, CommandError> {
+    let SampleCall { paths, query: SampleQuery { windows, params, reading } } =
+        read::<SampleCall<Q>>(arguments)?;
     let settings = params.settings(&windows).map_err(CommandError::usage)?;
     let input = SampleInput {
         paths: access.readable.checked("paths", &paths)?,
@@ -150,7 +154,10 @@ fn sample_answer<Q: SampleQuestion>(access: &FileAccess, arguments: Value) -> Re
     report_answer(&Q::answer(settings, samples).map_err(CommandError::usage)?)
 }
 
-fn kernel_answer<Q: KernelQuestion>(access: &FileAccess, arguments: Value) -> Result<ToolAnswer, CommandError> {
+fn kernel_answer<Q: KernelQuestion>(
+    access: &FileAccess,
+    arguments: Value,
+) -> Result<ToolAnswer, CommandError> {
     let KernelCall { files, question } = read::<KernelCall<Q>>(arguments)?;
     let traces = |argument: &str, texts: &[String]| {
         let paths = access.readable.checked(argument, texts)?;

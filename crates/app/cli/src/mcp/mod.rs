@@ -8,7 +8,7 @@ use crate::exit::{CommandError, Status};
 use crate::server::Access;
 use clap::Args;
 use file_tools::FileTools;
-use laggard_mcp::{RpcError, Tool, ToolAnswer, ToolServer, Work, serve_lines};
+use laggard_mcp::{CallWork, RpcError, Tool, ToolAnswer, ToolServer, serve_lines};
 use laggard_params::INSTRUCTIONS;
 use laggard_server::client::{QueryError, ServerAddress, call_tool};
 use laggard_system::available_threads;
@@ -46,8 +46,8 @@ const FORWARDED_AT_ONCE: NonZeroUsize = NonZeroUsize::new(8).expect("not zero");
 
 pub(crate) fn run(arguments: &Mcp) -> Result<Status, CommandError> {
     let service = match &arguments.server {
-        Some(url) => Service::of_server(arguments.access.address(url)?)?,
-        None => Service::of_files(FileTools::new(
+        Some(url) => Service::from_server(arguments.access.address(url)?)?,
+        None => Service::from_files(FileTools::new(
             ReadablePaths::new(&arguments.paths)?,
             arguments.threads.unwrap_or_else(available_threads),
             arguments.memory,
@@ -70,11 +70,11 @@ pub(crate) fn run(arguments: &Mcp) -> Result<Status, CommandError> {
 struct Service {
     tools: Vec<Tool>,
     workers: NonZeroUsize,
-    work: Box<Work>,
+    work: Box<CallWork>,
 }
 
 impl Service {
-    fn of_files(files: FileTools) -> Service {
+    fn from_files(files: FileTools) -> Service {
         Service {
             tools: files.tools(),
             workers: NonZeroUsize::MIN,
@@ -83,7 +83,7 @@ impl Service {
     }
 
     /// The tools are those of this version; another version of the server says what it does not know.
-    fn of_server(server: ServerAddress) -> Result<Service, CommandError> {
+    fn from_server(server: ServerAddress) -> Result<Service, CommandError> {
         server.check().map_err(CommandError::usage)?;
         Ok(Service {
             tools: laggard_server::tools(),
@@ -91,9 +91,11 @@ impl Service {
             work: Box::new(move |call, _| match call_tool(&server, &call.tool, &call.arguments) {
                 Ok(Ok(result)) => call.reply_with(result),
                 Ok(Err(error)) => call.fail(&RpcError { data: None, ..error }),
-                Err(QueryError::Invalid(reason) | QueryError::TooLittleData(reason) | QueryError::Unanswered(reason)) => {
-                    call.reply(&ToolAnswer::failed(reason))
-                }
+                Err(
+                    QueryError::Invalid(reason)
+                    | QueryError::TooLittleData(reason)
+                    | QueryError::Unanswered(reason),
+                ) => call.reply(&ToolAnswer::failed(reason)),
             }),
         })
     }

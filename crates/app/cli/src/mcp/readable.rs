@@ -79,7 +79,7 @@ impl ReadablePaths {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
@@ -94,16 +94,30 @@ mod tests {
         }
         symlink(&outside, inside.join("link")).unwrap();
         let readable = ReadablePaths::new(std::slice::from_ref(&inside)).unwrap();
-        let check = |text: &str| readable.checked("paths", &[text.to_owned()]).map_err(|error| error.message().to_owned());
+        let check = |text: &str| {
+            readable.checked("paths", &[text.to_owned()]).map_err(|error| error.message().to_owned())
+        };
         for text in ["a.json", ".", "*.json", "a*", &inside.join("a.json").display().to_string()] {
             assert!(check(text).is_ok(), "{text}");
         }
         let outside_file = outside.join("a.json").display().to_string();
-        for text in ["..", "../out/a.json", "../out/*.json", "link", "link/a.json", "link/*.json", "/etc", "/no/such", &outside_file] {
+        for text in [
+            "..",
+            "../out/a.json",
+            "../out/*.json",
+            "link",
+            "link/a.json",
+            "link/*.json",
+            "/etc",
+            "/no/such",
+            &outside_file,
+        ] {
             let message = check(text).unwrap_err();
             assert!(message.contains("is not below"), "{text}: {message}");
         }
-        for (text, words) in [("", "name files"), ("-", "name files"), ("b.json", "cannot read"), ("*.csv", "no file matches")] {
+        for (text, words) in
+            [("", "name files"), ("-", "name files"), ("b.json", "cannot read"), ("*.csv", "no file matches")]
+        {
             let message = check(text).unwrap_err();
             assert!(message.contains(words), "{text}: {message}");
         }

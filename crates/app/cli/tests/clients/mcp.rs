@@ -20,7 +20,18 @@ fn play(python: &Path, folder: &Path, plan: &Value) -> Value {
 fn incident(folder: &Path) -> PathBuf {
     let incident = folder.join("incident");
     let mut simulate = Command::new(env!("CARGO_BIN_EXE_laggard"));
-    simulate.args(["simulate", "--scenario", "thread-pool", "--seed", "3", "--requests", "60", "--categories", "2", "-o"]);
+    simulate.args([
+        "simulate",
+        "--scenario",
+        "thread-pool",
+        "--seed",
+        "3",
+        "--requests",
+        "60",
+        "--categories",
+        "2",
+        "-o",
+    ]);
     assert!(simulate.arg(&incident).output().unwrap().status.success());
     incident.join("traces")
 }
@@ -63,7 +74,10 @@ fn the_python_sdk_calls_every_tool_about_files() {
     for window in 0..60 {
         let count = 600 + 50 * (window % 7);
         let used = f64::from(count) * 0.01 / 60.0;
-        text += &format!("2026-01-12T00:{window:02}:00Z,app-1,app,1,{used:.4},100,{count},{:.3}\n", 10.0 / (1.0 - used));
+        text += &format!(
+            "2026-01-12T00:{window:02}:00Z,app-1,app,1,{used:.4},100,{count},{:.3}\n",
+            10.0 / (1.0 - used)
+        );
     }
     std::fs::write(&samples, text).unwrap();
     let kernel = folder.path().join("trace.txt");
@@ -75,7 +89,8 @@ fn the_python_sdk_calls_every_tool_about_files() {
          prev_comm=app prev_pid=100 prev_prio=120 prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120\n",
     )
     .unwrap();
-    let program = [env!("CARGO_BIN_EXE_laggard"), "mcp", &folder.path().display().to_string()].map(str::to_owned);
+    let program =
+        [env!("CARGO_BIN_EXE_laggard"), "mcp", &folder.path().display().to_string()].map(str::to_owned);
     let calls = [
         ("diagnose", json!({"paths": [&traces]}), None),
         ("diagnose", json!({"paths": ["/etc"]}), Some("nothing else may be read")),
@@ -86,7 +101,11 @@ fn the_python_sdk_calls_every_tool_about_files() {
         ("capacity", json!({"paths": ["samples.csv"]}), Some("latency-max is needed")),
         ("kernel_stats", json!({"paths": ["trace.txt"]}), None),
         ("kernel_path", json!({"paths": ["trace.txt"], "thread": "app"}), None),
-        ("kernel_diagnose", json!({"normal": ["trace.txt"], "sample": ["trace.txt"], "executions": "thread:app"}), None),
+        (
+            "kernel_diagnose",
+            json!({"normal": ["trace.txt"], "sample": ["trace.txt"], "executions": "thread:app"}),
+            None,
+        ),
         ("settings", json!({"question": "compare"}), None),
     ];
     check(python, folder.path(), ("command", json!(program)), &calls);
@@ -102,7 +121,8 @@ fn the_python_sdk_calls_every_tool_of_a_server() {
     server.send_file("/api/v1/import", &file);
     server.flush();
     let window = json!({"since": "2026-01-12T09:00:00Z", "until": "2026-01-12T12:00:00Z"});
-    let found = server.request("GET", "/api/v1/search?since=2026-01-12T09:00:00Z&until=2026-01-12T12:00:00Z&limit=1");
+    let found =
+        server.request("GET", "/api/v1/search?since=2026-01-12T09:00:00Z&until=2026-01-12T12:00:00Z&limit=1");
     let trace = serde_json::from_str::<Value>(&found).unwrap()["traces"][0]["trace"].clone();
     let calls = [
         ("diagnose", window.clone(), None),

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 /// Longest wait for a message: nothing here takes as long.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A running `laggard mcp`.
 pub(crate) struct Assistant {
@@ -34,7 +34,8 @@ impl Assistant {
         let output = BufReader::new(process.stdout.take().unwrap());
         std::thread::spawn(move || {
             for line in output.lines().map(Result::unwrap) {
-                let message: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+                let message: Value =
+                    serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
                 assert_eq!(message["jsonrpc"], "2.0", "{line}");
                 let _ = sender.send(message);
             }

@@ -39,10 +39,15 @@ fn tools_are_listed_to_clients_of_both_eras() {
     let discovered = assistant.request("server/discover", modern());
     assert_eq!(discovered["result"]["supportedVersions"][0], "2026-07-28");
     let listed = assistant.request("tools/list", modern());
-    assert_eq!((&listed["result"]["resultType"], &listed["result"]["cacheScope"]), (&json!("complete"), &json!("public")));
+    assert_eq!(
+        (&listed["result"]["resultType"], &listed["result"]["cacheScope"]),
+        (&json!("complete"), &json!("public"))
+    );
     let begun = assistant.request("initialize", json!({"protocolVersion": "2025-06-18", "capabilities": {}}));
     assert_eq!(begun["result"]["protocolVersion"], "2025-06-18");
-    assert!(begun["result"]["instructions"].as_str().unwrap().contains("State only causes that the report names"));
+    assert!(
+        begun["result"]["instructions"].as_str().unwrap().contains("State only causes that the report names")
+    );
     assistant.notify("notifications/initialized", json!({}));
     assert_eq!(assistant.tools(), TOOLS);
     assert_eq!(assistant.request("ping", json!({}))["result"], json!({}));
@@ -87,12 +92,20 @@ fn each_tool_answers_as_its_command_does() {
     let root = folder.path().display().to_string();
     let mut assistant = Assistant::start(Path::new("/"), &[&root]);
     let (all, samples) = (path("traces.json"), path("samples.csv"));
-    let diagnosed = check(&mut assistant, ("diagnose", json!({"paths": [&all], "top": 3})), &["diagnose", &all, "--top", "3"]);
+    let diagnosed = check(
+        &mut assistant,
+        ("diagnose", json!({"paths": [&all], "top": 3})),
+        &["diagnose", &all, "--top", "3"],
+    );
     assert_eq!(diagnosed["left_out"], json!([]));
     let since = "2026-01-12T09:05:00Z";
     let window = json!({"paths": [&all], "since": since, "baseline-rest": true});
     check(&mut assistant, ("diagnose", window), &["diagnose", &all, "--since", since, "--baseline-rest"]);
-    check(&mut assistant, ("compare", json!({"paths": [&all], "since": since})), &["compare", &all, "--since", since]);
+    check(
+        &mut assistant,
+        ("compare", json!({"paths": [&all], "since": since})),
+        &["compare", &all, "--since", since],
+    );
     check(&mut assistant, ("compare", json!({"before": [&all], "after": [&all]})), &["compare", &all, &all]);
     let threshold = json!({"paths": [&samples], "set": {"score-min": 6}});
     check(&mut assistant, ("changes", threshold), &["changes", &samples, "--set", "score-min=6"]);
@@ -150,7 +163,12 @@ fn errors_state_what_to_do_and_the_next_call_is_answered() {
     let mut assistant = Assistant::start(folder.path(), &["in"]);
     let unknown = assistant.request("tools/call", json!({"name": "guess"}));
     assert_eq!(unknown["error"]["code"], -32602);
-    assert!(unknown["error"]["message"].as_str().unwrap().starts_with("Unknown tool: \"guess\"; there is diagnose,"));
+    assert!(
+        unknown["error"]["message"]
+            .as_str()
+            .unwrap()
+            .starts_with("Unknown tool: \"guess\"; there is diagnose,")
+    );
     for (method, params, code) in [
         ("tools/call", json!({"name": "diagnose", "arguments": []}), -32602),
         ("resources/list", json!({}), -32601),
@@ -171,7 +189,11 @@ fn errors_state_what_to_do_and_the_next_call_is_answered() {
         ("diagnose", json!({"paths": ["notes.txt"]}), "notes.txt"),
         ("diagnose", json!({"paths": ["../outside.json"]}), "and nothing else may be read"),
         ("diagnose", json!({"paths": ["/etc/passwd"]}), "and nothing else may be read"),
-        ("diagnose", json!({"paths": ["traces.json"], "baseline": ["../outside.json"]}), "and nothing else may be read"),
+        (
+            "diagnose",
+            json!({"paths": ["traces.json"], "baseline": ["../outside.json"]}),
+            "and nothing else may be read",
+        ),
         ("diagnose", json!({"paths": ["-"]}), "name files, folders, or patterns"),
         ("compare", json!({"before": ["traces.json"]}), "the files of the two sets"),
         ("capacity", json!({"paths": ["traces.json"]}), "latency-max is needed"),
@@ -208,11 +230,13 @@ fn a_canceled_call_ends_and_the_next_one_is_answered() {
         ("changes", json!({"paths": ["large"]})),
     ] {
         let id = assistant.send("tools/call", json!({"name": tool, "arguments": arguments}));
-        let waiting = assistant.send("tools/call", json!({"name": "settings", "arguments": {"question": "diagnose"}}));
+        let waiting =
+            assistant.send("tools/call", json!({"name": "settings", "arguments": {"question": "diagnose"}}));
         // It is answered while the tool works.
         assert_eq!(assistant.request("ping", json!({}))["result"], json!({}));
         std::thread::sleep(std::time::Duration::from_millis(300));
-        assistant.notify("notifications/cancelled", json!({"requestId": waiting, "reason": "no longer needed"}));
+        assistant
+            .notify("notifications/cancelled", json!({"requestId": waiting, "reason": "no longer needed"}));
         assistant.notify("notifications/cancelled", json!({"requestId": id}));
         // Calls are answered one after the other: this one has its turn, and those that were canceled have no reply.
         let (text, _) = assistant.answer("kernel_stats", json!({"paths": [normal]}));

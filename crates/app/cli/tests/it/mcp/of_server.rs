@@ -1,9 +1,13 @@
 //! Tools about the data of a server: the command forwards to it.
 
-use super::assistant::Assistant;
+use super::assistant::{Assistant, PATIENCE};
 use crate::outcome::laggard;
 use crate::server::{Server, traces};
 use serde_json::json;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
 const TOOLS: [&str; 12] = [
     "diagnose",
@@ -44,7 +48,8 @@ fn the_tools_of_a_server_answer_from_its_store() {
         let (text, data) = assistant.answer(tool, json!({}));
         assert_eq!(data["verdict"], "insufficient-data", "no CPU utilization is stored: {text}");
     }
-    let (text, found) = assistant.answer("search", json!({"since": "2026-01-12T09:00:00Z", "until": since, "min_ms": 100}));
+    let (text, found) =
+        assistant.answer("search", json!({"since": "2026-01-12T09:00:00Z", "until": since, "min_ms": 100}));
     let trace = found["report"]["traces"][0]["trace"].as_str().unwrap();
     assert!(text.contains(trace), "{text}");
     let (text, shown) = assistant.answer("trace", json!({"trace": trace}));
@@ -52,7 +57,12 @@ fn the_tools_of_a_server_answer_from_its_store() {
     assert_eq!((spans.len(), &shown["report"]["omitted"]), (3, &json!(0)));
     assert!(text.contains("    - `db` `read` on `db-1`: 104 ms, itself 104 ms, waited for 104 ms"), "{text}");
     let (text, shown) = assistant.answer("trace", json!({"trace": trace, "spans": 2}));
-    let operations: Vec<&str> = shown["report"]["spans"].as_array().unwrap().iter().filter_map(|span| span["operation"].as_str()).collect();
+    let operations: Vec<&str> = shown["report"]["spans"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|span| span["operation"].as_str())
+        .collect();
     assert_eq!((operations, &shown["report"]["omitted"]), (vec!["buy", "read"], &json!(1)));
     assert!(text.contains("Spans, of 3 those that requests waited for longest"), "{text}");
     assert_eq!(assistant.answer("incidents", json!({})).0, "0 incidents, 0 of all open.");
@@ -89,5 +99,56 @@ fn errors_of_a_server_state_what_to_do() {
     drop(server);
     let reason = assistant.failure("diagnose", json!({}));
     assert!(reason.starts_with("http://127.0.0.1:"), "{reason}");
+    assistant.end();
+}
+
+/// A server that takes one call and only ever sends that it still works, until the client is gone.
+fn endless_server() -> (String, Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (sender, events) = channel();
+    std::thread::spawn(move || {
+        let (mut client, _) = listener.accept().unwrap();
+        let mut request = Vec::new();
+        while !request.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            client.read_exact(&mut byte).unwrap();
+            request.push(byte[0]);
+        }
+        sender.send(String::from_utf8_lossy(&request).to_lowercase()).unwrap();
+        client
+            .write_all(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")
+            .unwrap();
+        while client.write_all(b":\n\n").is_ok() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        sender.send("gone".to_owned()).unwrap();
+    });
+    (url, events)
+}
+
+#[test]
+fn a_canceled_call_closes_its_connection_to_the_server() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("token"), "reader-0123456789\n").unwrap();
+    let (url, events) = endless_server();
+    let arguments = ["--server", &url, "--token-file", "token", "--tenant", "shop"];
+    let mut assistant = Assistant::start(folder.path(), &arguments);
+    let id = assistant.send("tools/call", json!({"name": "diagnose", "arguments": {"top": 3}}));
+    let head = events.recv_timeout(PATIENCE).unwrap();
+    for line in [
+        "post /api/v1/mcp http/1.1",
+        "authorization: bearer reader-0123456789",
+        "x-scope-orgid: shop",
+        "mcp-protocol-version: 2026-07-28",
+        "mcp-method: tools/call",
+        "mcp-name: diagnose",
+        "accept: application/json, text/event-stream",
+    ] {
+        assert!(head.contains(line), "{line} is not in {head}");
+    }
+    assert_eq!(assistant.request("ping", json!({}))["result"], json!({}));
+    assistant.notify("notifications/cancelled", json!({"requestId": id}));
+    assert_eq!(events.recv_timeout(PATIENCE).as_deref(), Ok("gone"));
     assistant.end();
 }

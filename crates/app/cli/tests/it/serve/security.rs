@@ -142,6 +142,13 @@ fn tenants_are_isolated() {
     assert_eq!(server.request("http", "POST", "/api/v1/flush", &[SHOP], "").status, 204);
     assert_eq!(get(&server, TRACE_PATH, &[READER, shop]).status, 200);
     assert_eq!(get(&server, TRACE_PATH, &[READER, other]).status, 404);
+    let id = TRACE_PATH.rsplit('/').next().unwrap();
+    let call = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"trace","arguments":{{"trace":"{id}"}}}}}}"#
+    );
+    let tool = |headers: &[&str]| server.request("http", "POST", "/api/v1/mcp", headers, &call);
+    assert!(tool(&[READER, shop]).body.contains("\"isError\":false"), "an assistant's tool");
+    assert_eq!((tool(&[READER, other]).status, tool(&[SHOP, other]).status), (404, 403));
     assert_eq!(get(&server, TRACE_PATH, &[READER, "X-Scope-OrgID: ../shop"]).status, 400);
     assert!(!folder.path().join("data/tenants/other").exists(), "reading creates none");
     assert_eq!(server.send_trace(TRACE, &[WRITER, other]).status, 200, "and takes nobody's room");

@@ -100,7 +100,8 @@ async fn incidents_answer(context: ToolContext, mut arguments: Value) -> Result<
 }
 
 fn incident_text(row: &Value) -> String {
-    let mut out = format!("### Incident {} ({}): {}\n", text(&row["id"]), text(&row["state"]), text(&row["headline"]));
+    let mut out =
+        format!("### Incident {} ({}): {}\n", text(&row["id"]), text(&row["state"]), text(&row["headline"]));
     let _ = writeln!(out, "Since {}; subject `{}`", time(&row["since_ns"]), text(&row["subject"]));
     for clause in row["clauses"].as_array().into_iter().flatten() {
         let sources: Vec<String> = clause["sources"].as_array().into_iter().flatten().map(text).collect();
@@ -115,7 +116,13 @@ fn incident_text(row: &Value) -> String {
         out.push_str("- There is no verdict yet.\n");
     }
     for alert in row["alerts"].as_array().into_iter().flatten() {
-        let _ = writeln!(out, "- Alert {}: {} (page {})", text(&alert["id"]), text(&alert["summary"]), text(&alert["page"]));
+        let _ = writeln!(
+            out,
+            "- Alert {}: {} (page {})",
+            text(&alert["id"]),
+            text(&alert["summary"]),
+            text(&alert["page"])
+        );
     }
     out
 }
@@ -152,7 +159,12 @@ async fn search_answer(context: ToolContext, arguments: Value) -> Result<ToolAns
     let Json(found) = search(State(state), Extension(tenant), parameters).await?;
     let found = data(&found)?;
     let rows = found["traces"].as_array().map_or(&[][..], Vec::as_slice);
-    let mut out = format!("{} traces of {} requests searched; {} more match.\n\n", rows.len(), found["scanned"], found["omitted"]);
+    let mut out = format!(
+        "{} traces of {} requests searched; {} more match.\n\n",
+        rows.len(),
+        found["scanned"],
+        found["omitted"]
+    );
     for row in rows {
         let latency = Nanos::from_ns(row["latency_ns"].as_u64().unwrap_or_default());
         let _ = writeln!(

@@ -72,8 +72,10 @@ pub(crate) async fn mcp(
     if !streams.into_iter().any(|accepted| accepted.contains("text/event-stream")) {
         return Ok(message(StatusCode::OK, answer.await));
     }
-    let events = stream::once(answer.map(|text| Ok::<_, Infallible>(Event::default().event("message").data(text))));
-    let mut response = Sse::new(events).keep_alive(KeepAlive::new().interval(STILL_ANSWERING)).into_response();
+    let events =
+        stream::once(answer.map(|text| Ok::<_, Infallible>(Event::default().event("message").data(text))));
+    let mut response =
+        Sse::new(events).keep_alive(KeepAlive::new().interval(STILL_ANSWERING)).into_response();
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     // Proxies that buffer would hide that it is being answered.
     response.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
@@ -94,7 +96,9 @@ fn message(status: StatusCode, text: String) -> Response {
 fn status(error: Option<i64>, era: Era) -> StatusCode {
     match error {
         Some(RpcError::METHOD_NOT_FOUND) if era == Era::Modern => StatusCode::NOT_FOUND,
-        Some(RpcError::PARSE | RpcError::INVALID_REQUEST | RpcError::UNSUPPORTED_VERSION) => StatusCode::BAD_REQUEST,
+        Some(RpcError::PARSE | RpcError::INVALID_REQUEST | RpcError::UNSUPPORTED_VERSION) => {
+            StatusCode::BAD_REQUEST
+        }
         _ => StatusCode::OK,
     }
 }

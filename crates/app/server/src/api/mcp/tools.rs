@@ -20,12 +20,12 @@ pub(crate) struct ToolContext {
 }
 
 /// Answers a call.
-type Call = dyn Fn(ToolContext, Value) -> BoxFuture<'static, Result<ToolAnswer, ApiError>> + Send + Sync;
+type CallTool = dyn Fn(ToolContext, Value) -> BoxFuture<'static, Result<ToolAnswer, ApiError>> + Send + Sync;
 
 /// A tool, and how it answers.
 pub(crate) struct ServerTool {
     tool: Tool,
-    call: Box<Call>,
+    call: Box<CallTool>,
 }
 
 impl ServerTool {

@@ -14,7 +14,12 @@ pub(super) fn trace_text(trace: &Value) -> String {
     let mut out = format!("### Trace {}\n\n", text(&trace["trace"]));
     for request in rows("requests") {
         let complete = if request["complete"] == true { "complete" } else { "incomplete" };
-        let _ = writeln!(out, "- A {complete} request of {}, category {}", nanos(&request["latency_ns"]), text(&request["category"]));
+        let _ = writeln!(
+            out,
+            "- A {complete} request of {}, category {}",
+            nanos(&request["latency_ns"]),
+            text(&request["category"])
+        );
     }
     let (shown, omitted) = (rows("spans").len(), trace["omitted"].as_u64().unwrap_or_default());
     let _ = write!(out, "\nSpans, of {}", shown as u64 + omitted);

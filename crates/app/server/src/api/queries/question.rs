@@ -147,8 +147,7 @@ where
     let tool = laggard_params::tool::<P>(name, summary);
     ServerTool::new(tool, move |ToolContext { state, tenant }, arguments| async move {
         let params = P::from_json(arguments)?;
-        let Work { size, answer } =
-            prepare(Query { params, uploads: None, state: &state, tenant: &tenant })?;
+        let Work { size, answer } = prepare(Query { params, uploads: None, state: &state, tenant: &tenant })?;
         let new = NewJob { tenant: &tenant.name, client: ClientId::current(), question: name, size };
         let job = state.api.jobs.submit(new, move |progress| answer(progress).map(Answer::from_report))?;
         let job = ended(&state, job).await?;

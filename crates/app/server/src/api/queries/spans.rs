@@ -14,7 +14,7 @@ use crate::stored_facts::stored_facts;
 use crate::tenants::Tenant;
 use laggard_diagnose::{BaselineChoice, ComparedPopulation, DiagnoseSettings, Population};
 use laggard_engine::{LocalEngine, RequestSlice, Requests};
-use laggard_params::{DIAGNOSE_QUESTION, BaselineData, CompareParams, ComparedData, DiagnoseParams, Window};
+use laggard_params::{BaselineData, CompareParams, ComparedData, DIAGNOSE_QUESTION, DiagnoseParams, Window};
 use laggard_report::{Comparison, InputFacts, Report, SystemEvent};
 use laggard_store::Store;
 use std::sync::Arc;

@@ -18,11 +18,8 @@ fn message(method: &str, mut params: Value) -> Value {
 /// Posts a message with its headers, some of them replaced; those that are replaced by nothing are missing.
 fn request(message: &Value, replaced: &[(&str, &str)]) -> Request<Body> {
     let method = message["method"].as_str().unwrap();
-    let mut headers = vec![
-        ("content-type", "application/json"),
-        ("mcp-protocol-version", VERSION),
-        ("mcp-method", method),
-    ];
+    let mut headers =
+        vec![("content-type", "application/json"), ("mcp-protocol-version", VERSION), ("mcp-method", method)];
     headers.extend(message["params"]["name"].as_str().map(|name| ("mcp-name", name)));
     headers.retain(|(name, _)| replaced.iter().all(|(other, _)| other != name));
     headers.extend(replaced.iter().filter(|(_, value)| !value.is_empty()));
@@ -42,7 +39,10 @@ async fn a_tool_answers_as_its_question_does() {
     let window = json!({"since": START, "until": START + 600 * SECOND});
     let report = server.post("/api/v1/diagnose?wait=true", window.clone()).await.json();
     let answered = server.send(request(&call("diagnose", window.clone()), &[])).await;
-    assert_eq!((answered.status, &answered.headers["content-type"]), (StatusCode::OK, &"application/json".parse().unwrap()));
+    assert_eq!(
+        (answered.status, &answered.headers["content-type"]),
+        (StatusCode::OK, &"application/json".parse().unwrap())
+    );
     let result = &answered.json()["result"];
     assert_eq!((&result["resultType"], &result["isError"]), (&json!("complete"), &json!(false)));
     let data = &result["structuredContent"];
@@ -51,7 +51,8 @@ async fn a_tool_answers_as_its_question_does() {
     let accepts = [("accept", "application/json, text/event-stream")];
     let streamed = server.send(request(&call("diagnose", window), &accepts)).await;
     assert_eq!(streamed.headers["content-type"], "text/event-stream");
-    let data = streamed.text().lines().find_map(|line| Some(line.strip_prefix("data: ")?.to_owned())).unwrap();
+    let data =
+        streamed.text().lines().find_map(|line| Some(line.strip_prefix("data: ")?.to_owned())).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&data).unwrap(), answered.json());
     let jobs = server.ok("/api/v1/jobs").await;
     assert_eq!(jobs["jobs"].as_array().unwrap().len(), 3, "each is a job");
@@ -97,7 +98,10 @@ async fn headers_and_messages_agree() {
     let answered = server.send(request(&unknown, &[("mcp-protocol-version", "1900-01-01")])).await;
     assert_eq!((answered.status.as_u16(), &answered.json()["error"]["code"]), (400, &json!(-32_022)));
     let mut incapable = list;
-    incapable["params"]["_meta"].as_object_mut().unwrap().remove("io.modelcontextprotocol/clientCapabilities");
+    incapable["params"]["_meta"]
+        .as_object_mut()
+        .unwrap()
+        .remove("io.modelcontextprotocol/clientCapabilities");
     let answered = server.send(request(&incapable, &[])).await;
     assert_eq!((answered.status.as_u16(), &answered.json()["error"]["code"]), (400, &json!(-32_602)));
 }
@@ -115,7 +119,8 @@ async fn clients_of_earlier_versions_need_no_headers() {
     assert!(listed["result"]["tools"].as_array().unwrap().len() > 10);
     assert_eq!(post(json!([])).await.status.as_u16(), 400);
     let header = Request::post("/api/v1/mcp").header("mcp-protocol-version", "1900-01-01");
-    let unknown = server.send(header.body(Body::from(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#)).unwrap()).await;
+    let unknown =
+        server.send(header.body(Body::from(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#)).unwrap()).await;
     assert_eq!((unknown.status.as_u16(), &unknown.json()["error"]["code"]), (400, &json!(-32_022)));
     for method in [Method::GET, Method::DELETE] {
         server.call(method, "/api/v1/mcp").await.problem(405);
