@@ -119,7 +119,8 @@ impl<Q: KernelQuestion> FromParams for KernelCall<Q> {
         if !Q::Input::TWO_SETS {
             required("paths", &files.paths)?;
         }
-        if !files.paths.is_empty() && !(files.normal.is_empty() && files.sample.is_empty()) {
+        let in_two = !files.normal.is_empty() || !files.sample.is_empty();
+        if in_two && !files.paths.is_empty() {
             return Err(ParamsError::new(
                 "name traces that hold both sets as paths, or normal and sample, but not all",
             ));
