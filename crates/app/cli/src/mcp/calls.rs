@@ -246,7 +246,7 @@ mod tests {
         assert!(error::<DiagnoseCall>(json!({"paths": "a"})).starts_with("paths: invalid type"));
         assert!(error::<SampleCall<ChangesParams>>(json!({"paths": []})).starts_with("paths is missing"));
         assert!(
-            error::<SampleCall<ChangesParams>>(json!({"paths": ["a"], "pahts": 1}))
+            error::<SampleCall<ChangesParams>>(json!({"paths": ["a"], "path": 1}))
                 .contains("did you mean paths?")
         );
         for arguments in
