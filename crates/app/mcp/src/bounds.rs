@@ -1,7 +1,9 @@
 //! Shortens texts and data to a size, and counts what that leaves out.
 
+use laggard_parallel::check_canceled;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use std::io;
 
 /// Data that fit a size.
 #[derive(Clone, PartialEq, Debug)]
@@ -93,6 +95,8 @@ impl Part {
     }
 
     fn apply(&mut self) {
+        // A report can have millions of values.
+        check_canceled();
         let (values_max, chars_max) = match STEPS.get(self.step) {
             Some(&values) => (values, TEXT_CHARS_MAX),
             None => (0, SHORT_TEXT_CHARS_MAX),
@@ -100,8 +104,28 @@ impl Part {
         self.losses = LossCounter::default();
         let mut shortening = Shortening { values_max, chars_max, losses: &mut self.losses };
         self.value = shortening.shorten(&self.original, &self.name);
-        self.bytes = self.name.len() + 4 + self.value.to_string().len();
+        self.bytes = self.name.len() + 4 + json_bytes(&self.value);
     }
+}
+
+/// Bytes of the JSON text.
+fn json_bytes(value: &Value) -> usize {
+    struct Counter(usize);
+
+    impl io::Write for Counter {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let mut counter = Counter(0);
+    serde_json::to_writer(&mut counter, value).expect("counting bytes cannot fail");
+    counter.0
 }
 
 struct Shortening<'a> {
