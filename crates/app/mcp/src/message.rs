@@ -111,6 +111,7 @@ mod tests {
             ("{", (None, RpcError::PARSE)),
             ("[]", (None, RpcError::INVALID_REQUEST)),
             ("7", (None, RpcError::INVALID_REQUEST)),
+            (&"[".repeat(100_000), (None, RpcError::PARSE)),
             (r#"{"id":3,"method":"ping"}"#, (Some("3"), RpcError::INVALID_REQUEST)),
             (r#"{"jsonrpc":"2.0","id":3}"#, (Some("3"), RpcError::INVALID_REQUEST)),
             (r#"{"jsonrpc":"2.0","id":3,"method":4}"#, (Some("3"), RpcError::INVALID_REQUEST)),

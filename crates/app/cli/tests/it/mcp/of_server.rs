@@ -3,7 +3,7 @@
 use super::assistant::{Assistant, PATIENCE};
 use crate::outcome::laggard;
 use crate::server::{Server, traces};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::mpsc::{Receiver, channel};
@@ -99,6 +99,51 @@ fn errors_of_a_server_state_what_to_do() {
     drop(server);
     let reason = assistant.failure("diagnose", json!({}));
     assert!(reason.starts_with("http://127.0.0.1:"), "{reason}");
+    assistant.end();
+}
+
+/// Two open incidents of a database, the first with a verdict.
+fn stored_incidents() -> String {
+    let stored = include_str!("../../../../server/src/alerts/stored_version_4.json");
+    let mut stored: Value = serde_json::from_str(stored).unwrap();
+    let clause = |kind: &str, text: &str, certainty: &str| json!({"kind": kind, "text": text, "certainty": certainty, "sources": ["traces"]});
+    stored["alerts"]["incidents"][0]["verdict"] = json!({
+        "at_ns": 1_768_208_460_000_000_000_i64, "alerts": 1, "class": null,
+        "clauses": [
+            clause("what", "`db` operation `read` is slow on `db-1`.", "shown"),
+            clause("cause", "What it waits for is not known.", "possible")
+        ]
+    });
+    stored.to_string()
+}
+
+#[test]
+fn incidents_have_their_clauses_and_pages() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let tenant = data.join("tenants/default");
+    std::fs::create_dir_all(&tenant).unwrap();
+    std::fs::write(tenant.join("alerts.json"), stored_incidents()).unwrap();
+    let server = Server::start(&data);
+    let mut assistant = Assistant::start(folder.path(), &["--server", &server.url()]);
+    let (text, listed) = assistant.answer("incidents", json!({"state": "open"}));
+    assert!(text.starts_with("2 incidents, 2 of all open.\n"), "{text}");
+    let incidents = listed["report"]["incidents"].as_array().unwrap();
+    let first = incidents.iter().find(|incident| incident["id"] == "7d9b2c1fe03a4658").unwrap();
+    let (one, shown) = assistant.answer("incidents", json!({"id": "7d9b2c1fe03a4658"}));
+    assert_eq!(shown["report"], *first);
+    assert!(text.contains(&one), "{text}\n{one}");
+    let page = first["alerts"][0]["page"].as_str().unwrap();
+    for words in [
+        "### Incident 7d9b2c1fe03a4658 (open): ",
+        "- What: `db` operation `read` is slow on `db-1`. (shown; by traces; page /verdict?",
+        "- Cause: What it waits for is not known. (possible; by traces; page /verdict?",
+        "- Alert 0f43b7dd4b0e1a2c: ",
+        page,
+    ] {
+        assert!(one.contains(words), "{words} is not in {one}");
+    }
+    assert!(!one.contains("no verdict yet") && text.contains("- There is no verdict yet."), "{text}");
     assistant.end();
 }
 

@@ -13,7 +13,7 @@ use axum::{Extension, Json};
 use laggard_mcp::{Tool, ToolAnswer, input_schema, with_properties};
 use laggard_model::{Nanos, Timestamp};
 use laggard_params::Moment;
-use laggard_report::rfc3339;
+use laggard_report::{rfc3339, visible};
 use laggard_system::printable;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -22,8 +22,9 @@ use std::fmt::Write;
 use utoipa::openapi::path::ParameterIn;
 use utoipa::{IntoParams, PartialSchema};
 
-/// Characters of a name or a sentence in text.
-pub(super) const TEXT_CHARS_MAX: usize = 400;
+/// Characters of a name in text, and of the statements of a clause.
+const TEXT_CHARS_MAX: usize = 400;
+const SENTENCE_CHARS_MAX: usize = 2_000;
 
 /// Spans of a trace that are shown, by default and at most.
 const SPANS: usize = 40;
@@ -60,9 +61,15 @@ fn data(answer: &impl Serialize) -> Result<Value, ApiError> {
     serde_json::to_value(answer).map_err(|error| ApiError::new(ProblemKind::Internal, error))
 }
 
-/// A text of an answer, on one line.
+/// A text of an answer, on one line: it may come from the data, so that nothing in it acts or ends its place.
 pub(super) fn text(value: &Value) -> String {
-    printable(value.as_str().unwrap_or_default(), TEXT_CHARS_MAX)
+    let line = printable(value.as_str().unwrap_or_default(), TEXT_CHARS_MAX);
+    visible(&line).replace('`', "'")
+}
+
+/// A sentence of ours, with names in backticks.
+fn sentence(value: &Value) -> String {
+    visible(&printable(value.as_str().unwrap_or_default(), SENTENCE_CHARS_MAX)).into_owned()
 }
 
 fn time(value: &Value) -> String {
@@ -100,15 +107,20 @@ async fn incidents_answer(context: ToolContext, mut arguments: Value) -> Result<
 }
 
 fn incident_text(row: &Value) -> String {
-    let mut out =
-        format!("### Incident {} ({}): {}\n", text(&row["id"]), text(&row["state"]), text(&row["headline"]));
+    let mut out = format!(
+        "### Incident {} ({}): {}\n",
+        text(&row["id"]),
+        text(&row["state"]),
+        sentence(&row["headline"])
+    );
     let _ = writeln!(out, "Since {}; subject `{}`", time(&row["since_ns"]), text(&row["subject"]));
     for clause in row["clauses"].as_array().into_iter().flatten() {
         let sources: Vec<String> = clause["sources"].as_array().into_iter().flatten().map(text).collect();
         let (title, certainty) = (text(&clause["title"]), text(&clause["certainty"]));
-        let _ = write!(out, "- {title}: {} ({certainty}; by {}", text(&clause["text"]), sources.join(", "));
+        let _ =
+            write!(out, "- {title}: {} ({certainty}; by {}", sentence(&clause["text"]), sources.join(", "));
         match clause["page"].as_str() {
-            Some(_) => drop(writeln!(out, "; page {})", text(&clause["page"]))),
+            Some(_) => drop(writeln!(out, "; page {})", sentence(&clause["page"]))),
             None => out.push_str(")\n"),
         }
     }
@@ -120,8 +132,8 @@ fn incident_text(row: &Value) -> String {
             out,
             "- Alert {}: {} (page {})",
             text(&alert["id"]),
-            text(&alert["summary"]),
-            text(&alert["page"])
+            sentence(&alert["summary"]),
+            sentence(&alert["page"])
         );
     }
     out
@@ -213,4 +225,31 @@ async fn trace_answer(context: ToolContext, arguments: Value) -> Result<ToolAnsw
     let stored = stored_trace(&context.tenant, &trace).await?;
     let shown = data(&stored.with_longest_spans(spans_max))?;
     Ok(ToolAnswer::from_report(None, &trace_text(&shown), shown))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stay_on_their_line_and_in_their_backticks() {
+        assert_eq!(text(&json!("a`b\nc\u{1b}[2J\u{202e}d")), "a'b c [2J\\u{202e}d");
+        assert_eq!(text(&json!("x".repeat(1_000))).len(), TEXT_CHARS_MAX);
+        assert_eq!(text(&Value::Null), "");
+    }
+
+    #[test]
+    fn parameters_of_queries_are_arguments() {
+        let schema = parameters_schema::<SearchParameters>();
+        let properties = schema["properties"].as_object().unwrap();
+        assert_eq!(properties["since"]["type"], json!(["string", "integer"]));
+        assert_eq!(properties["status"]["enum"], json!(["unset", "ok", "error"]));
+        assert_eq!(properties["limit"]["minimum"], 1);
+        for (name, property) in properties {
+            assert!(property["description"].is_string(), "{name}: {property}");
+            assert!(read::<SearchParameters>(json!({ name: null })).is_ok(), "{name}");
+        }
+        let state = &parameters_schema::<IncidentParameters>()["properties"]["state"];
+        assert_eq!(state["enum"], json!(["open", "closed"]), "{state}");
+    }
 }
