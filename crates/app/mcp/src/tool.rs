@@ -28,7 +28,7 @@ impl Tool {
     }
 
     /// It as `tools/list` returns it. No tool changes anything, or reaches anything but the data it is about.
-    pub(crate) fn to_value(&self) -> Value {
+    pub fn to_value(&self) -> Value {
         json!({
             "name": self.name,
             "title": self.title,

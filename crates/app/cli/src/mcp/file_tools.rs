@@ -62,18 +62,23 @@ impl QuestionVisitor for FileToolList {
     }
 }
 
+/// The tools, as they are listed.
+pub(super) fn tools() -> Vec<Tool> {
+    all().into_iter().map(|row| row.tool).collect()
+}
+
+fn all() -> Vec<FileTool> {
+    let mut rows = FileToolList(Vec::new());
+    rows.add(diagnose_tool(), diagnose_answer);
+    rows.add(compare_tool(), compare_answer);
+    each_question(&mut rows);
+    rows.add(settings_tool(), |_, arguments| Ok(settings_answer(&arguments)));
+    rows.0
+}
+
 impl FileTools {
     pub(super) fn new(readable: ReadablePaths, threads: NonZeroUsize, memory_bytes: usize) -> FileTools {
-        let mut rows = FileToolList(Vec::new());
-        rows.add(diagnose_tool(), diagnose_answer);
-        rows.add(compare_tool(), compare_answer);
-        each_question(&mut rows);
-        rows.add(settings_tool(), |_, arguments| Ok(settings_answer(&arguments)));
-        FileTools { access: FileAccess { readable, threads, memory_bytes }, tools: rows.0 }
-    }
-
-    pub(super) fn tools(&self) -> Vec<Tool> {
-        self.tools.iter().map(|row| row.tool.clone()).collect()
+        FileTools { access: FileAccess { readable, threads, memory_bytes }, tools: all() }
     }
 
     /// The answer, or why there is none.

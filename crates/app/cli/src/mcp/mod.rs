@@ -13,6 +13,7 @@ use laggard_params::INSTRUCTIONS;
 use laggard_server::client::{QueryError, ServerAddress, call_tool};
 use laggard_system::available_threads;
 use readable::ReadablePaths;
+use serde_json::{Value, json};
 use std::io::{self, IsTerminal, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -39,6 +40,12 @@ pub(crate) struct Mcp {
     server: Option<String>,
     #[command(flatten)]
     access: Access,
+}
+
+/// The lists of tools, with the schemas of their arguments and answers.
+pub(crate) fn schemas() -> Value {
+    let listed = |tools: Vec<Tool>| tools.iter().map(Tool::to_value).collect::<Vec<Value>>();
+    json!({"files": listed(file_tools::tools()), "server": listed(laggard_server::tools())})
 }
 
 /// Calls that are forwarded to a server at a time; it has a queue of its own.
@@ -76,7 +83,7 @@ struct Service {
 impl Service {
     fn from_files(files: FileTools) -> Service {
         Service {
-            tools: files.tools(),
+            tools: file_tools::tools(),
             workers: NonZeroUsize::MIN,
             work: Box::new(move |call, _| call.reply(&files.answer(&call.tool, call.arguments.clone()))),
         }

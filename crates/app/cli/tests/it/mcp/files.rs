@@ -51,6 +51,9 @@ fn tools_are_listed_to_clients_of_both_eras() {
     assistant.notify("notifications/initialized", json!({}));
     assert_eq!(assistant.tools(), TOOLS);
     assert_eq!(assistant.request("ping", json!({}))["result"], json!({}));
+    let printed = laggard(&["schema", "mcp"]).json();
+    assert_eq!(printed["files"], listed["result"]["tools"]);
+    assert_eq!(printed["server"].as_array().unwrap().len(), 12);
     assert!(listed.to_string().len() < 40_000, "a list of tools takes room in every conversation");
     for tool in listed["result"]["tools"].as_array().unwrap() {
         let schema = &tool["inputSchema"];

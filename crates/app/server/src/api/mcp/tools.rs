@@ -65,6 +65,9 @@ pub(super) async fn answer(context: ToolContext, name: &str, arguments: Value) -
     }
 }
 
+// Limit: bytes of JSON of a report that is shortened for an assistant of a server | refused: narrow the question
+const REPORT_BYTES_MAX: usize = 64 << 20;
+
 /// A report as an answer.
 pub(crate) fn report_answer(answer: &Answer) -> Result<ToolAnswer, ApiError> {
     let render = |output| {
@@ -72,7 +75,17 @@ pub(crate) fn report_answer(answer: &Answer) -> Result<ToolAnswer, ApiError> {
         answer.render(&form)
     };
     let text = render(Output::Markdown)?;
-    let data = serde_json::from_slice(&render(Output::Json)?);
+    let data = render(Output::Json)?;
+    if data.len() > REPORT_BYTES_MAX {
+        return Err(ApiError::new(
+            ProblemKind::TooMuchData,
+            format_args!(
+                "the report has {} MB; choose a shorter window, or a service or tier",
+                data.len() / 1_000_000
+            ),
+        ));
+    }
+    let data = serde_json::from_slice(&data);
     let data = data.map_err(|error| ApiError::new(ProblemKind::Internal, error))?;
     Ok(ToolAnswer::from_report(Some(answer.verdict()), &String::from_utf8_lossy(&text), data))
 }
