@@ -117,10 +117,12 @@ const LAYERS: &[Layer] = &[
         ],
         tests_may_use: &["laggard-simulate"],
     },
+    Layer { name: "laggard-mcp", may_use: &["laggard-parallel"], tests_may_use: &[] },
     Layer {
         name: "laggard-params",
         may_use: &[
             "laggard-parallel",
+            "laggard-mcp",
             "laggard-settings",
             "laggard-model",
             "laggard-formats",
@@ -147,6 +149,7 @@ const LAYERS: &[Layer] = &[
         name: "laggard-server",
         may_use: &[
             "laggard-parallel",
+            "laggard-mcp",
             "laggard-settings",
             "laggard-model",
             "laggard-numeric",
@@ -175,6 +178,8 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "laggard",
         may_use: &[
+            "laggard-parallel",
+            "laggard-mcp",
             "laggard-settings",
             "laggard-model",
             "laggard-formats",

@@ -30,26 +30,26 @@ Exit status: 0 success, 1 slower or changed (with --exit-code), 2 invalid usage,
 pub(crate) struct Compare {
     /// The set before and the set after; or one data set, with windows
     #[arg(value_name = "PATH", num_args = 0..=2)]
-    paths: Vec<PathBuf>,
+    pub(crate) paths: Vec<PathBuf>,
     /// More of the set before: file, folder or pattern
     #[arg(long, value_name = "PATH", conflicts_with = "server")]
-    before: Vec<PathBuf>,
+    pub(crate) before: Vec<PathBuf>,
     /// More of the set after
     #[arg(long, value_name = "PATH", conflicts_with = "server")]
-    after: Vec<PathBuf>,
+    pub(crate) after: Vec<PathBuf>,
     #[command(flatten)]
-    question: CompareParams,
+    pub(crate) question: CompareParams,
     #[command(flatten)]
-    inputs: Inputs,
+    pub(crate) inputs: Inputs,
     /// Exit with status 1 when the set after is slower or changed
     #[arg(long)]
-    exit_code: bool,
+    pub(crate) exit_code: bool,
     #[command(flatten)]
-    run: RunOptions,
+    pub(crate) run: RunOptions,
     #[command(flatten)]
-    memory: SpanMemory,
+    pub(crate) memory: SpanMemory,
     #[command(flatten)]
-    server: Server,
+    pub(crate) server: Server,
 }
 
 pub(crate) fn run(arguments: &Compare) -> Result<Status, CommandError> {
@@ -59,6 +59,13 @@ pub(crate) fn run(arguments: &Compare) -> Result<Status, CommandError> {
     {
         return answered;
     }
+    let comparison = compare_files(arguments)?;
+    arguments.run.write(&comparison)?;
+    Ok(verdicts.status(&comparison.verdict()))
+}
+
+/// The comparison of files.
+pub(crate) fn compare_files(arguments: &Compare) -> Result<Comparison, CommandError> {
     let settings = arguments.question.settings().map_err(CommandError::usage)?;
     let question = Question::of(arguments)?;
     let input = arguments.inputs.settings().map_err(CommandError::usage)?;
@@ -69,7 +76,7 @@ pub(crate) fn run(arguments: &Compare) -> Result<Status, CommandError> {
         memory_bytes: arguments.memory.bytes / if question.after.is_some() { 2 } else { 1 },
     };
     let windows = question.windows;
-    let comparison = match &question.after {
+    match &question.after {
         Some(after) => {
             let before = reading.read(&question.before, windows[0])?;
             let after = reading.read(after, windows[1])?;
@@ -79,9 +86,7 @@ pub(crate) fn run(arguments: &Compare) -> Result<Status, CommandError> {
             let whole = reading.read(&question.before, windows[0].join(windows[1]))?;
             answer(arguments, [&whole, &whole], windows, &settings, reading.threads)
         }
-    }?;
-    arguments.run.write(&comparison)?;
-    Ok(verdicts.status(&comparison.verdict()))
+    }
 }
 
 /// The two sets that are compared.

@@ -45,33 +45,33 @@ Exit status: 0 success, 1 suspects were found (with --exit-code), 2 invalid usag
 pub(crate) struct Diagnose {
     /// Files, folders, patterns, or - for standard input (the default)
     #[arg(value_name = "PATH")]
-    paths: Vec<PathBuf>,
+    pub(crate) paths: Vec<PathBuf>,
     #[command(flatten)]
-    question: DiagnoseParams,
+    pub(crate) question: DiagnoseParams,
     /// Compare with these files, folders or patterns; repeat for more. With --server: `none` for no baseline; without it the
     /// server chooses one from its earlier requests
     #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with = "baseline_rest")]
-    baseline: Vec<PathBuf>,
+    pub(crate) baseline: Vec<PathBuf>,
     /// Samples of CPU of the same time and half an hour or more before it: they say whether slow calls compute or wait; repeat for
     /// more
     #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with = "server")]
-    samples: Vec<PathBuf>,
+    pub(crate) samples: Vec<PathBuf>,
     /// A kernel trace of a replica, by its name in the traces: HOST=TRACE; it says what slow calls wait for; repeat for more
     #[arg(long, value_name = "HOST=TRACE", conflicts_with = "server")]
-    kernel: Vec<Text<HostTrace>>,
+    pub(crate) kernel: Vec<Text<HostTrace>>,
     #[command(flatten)]
-    inputs: Inputs,
+    pub(crate) inputs: Inputs,
     #[command(flatten)]
-    weights: Weights,
+    pub(crate) weights: Weights,
     /// Exit with status 1 when suspects are found
     #[arg(long)]
-    exit_code: bool,
+    pub(crate) exit_code: bool,
     #[command(flatten)]
-    run: RunOptions,
+    pub(crate) run: RunOptions,
     #[command(flatten)]
-    memory: SpanMemory,
+    pub(crate) memory: SpanMemory,
     #[command(flatten)]
-    server: Server,
+    pub(crate) server: Server,
 }
 
 pub(crate) fn run(arguments: &Diagnose) -> Result<Status, CommandError> {
@@ -90,6 +90,13 @@ pub(crate) fn run(arguments: &Diagnose) -> Result<Status, CommandError> {
             return answered;
         }
     }
+    let report = diagnose_files(arguments)?;
+    arguments.run.write(&report)?;
+    Ok(verdicts.status(&report.verdict()))
+}
+
+/// The report on files.
+pub(crate) fn diagnose_files(arguments: &Diagnose) -> Result<Report, CommandError> {
     let settings = arguments.question.settings(now()).map_err(CommandError::usage)?;
     let data = if arguments.baseline.is_empty() { BaselineData::Same } else { BaselineData::Own };
     arguments.question.check_baseline(&settings, data).map_err(CommandError::usage)?;
@@ -118,8 +125,7 @@ pub(crate) fn run(arguments: &Diagnose) -> Result<Status, CommandError> {
     meter.done();
     let mut report = report?;
     add_evidence(&mut report, arguments, threads)?;
-    arguments.run.write(&report)?;
-    Ok(verdicts.status(&report.verdict()))
+    Ok(report)
 }
 
 /// Weighs what samples and kernel traces say about the cause. Transactions are counted by the spans where the samples do not

@@ -70,6 +70,11 @@ impl CommandError {
         CommandError { status: Status::TooLittle, message: message.to_string() }
     }
 
+    /// The reason in a sentence.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// Prints it to standard error, ignoring errors of writing.
     pub(crate) fn print(&self) -> Status {
         let _ = writeln!(io::stderr(), "laggard: {}", self.message);

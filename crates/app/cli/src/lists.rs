@@ -47,6 +47,9 @@ fn describe<M>(text: &mut String, method: &MethodRow<M>) {
 /// The schema that is an OpenAPI document; not listed, since a running server has it at `/api/v1/openapi.json`.
 const API: &str = "api";
 
+/// The schemas of the tools that assistants have; not listed, since a client has them from `tools/list`.
+const TOOLS: &str = "mcp";
+
 /// The JSON Schema of a report, or the list of all.
 pub(crate) fn schema(report: Option<&str>) -> Result<Status, CommandError> {
     let Some(name) = report else {
@@ -55,6 +58,9 @@ pub(crate) fn schema(report: Option<&str>) -> Result<Status, CommandError> {
     };
     if name == API {
         return print(&format!("{:#}\n", laggard_server::openapi())).map(|()| Status::Done);
+    }
+    if name == TOOLS {
+        return print(&format!("{:#}\n", crate::mcp::schemas())).map(|()| Status::Done);
     }
     let Some(schema) = SCHEMAS.iter().find(|schema| schema.name == name) else {
         let known: Vec<&str> = SCHEMAS.iter().map(|schema| schema.name).collect();

@@ -7,9 +7,10 @@ use clap::Args;
 use laggard_engine::{Ingest, IngestSettings};
 use laggard_formats::{InputError, InputSettings, Outcome, Source};
 use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SpanRecord};
+use laggard_parallel::parallel_map;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::sync::{Condvar, Mutex};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 /// Memory of commands that hold spans.
 #[derive(Args, Debug)]
@@ -73,18 +74,18 @@ pub(crate) fn load_tables<G: ParallelLoad>(
 ) -> Result<LoadedTables<G>, CommandError> {
     let readers = threads.get().min(sources.len());
     let merge = OrderedMerge::new(empty(), sources.len(), 2 * readers);
-    std::thread::scope(|scope| {
-        for _ in 0..readers {
-            scope.spawn(|| {
-                while let Some(index) = merge.next() {
-                    let mut sink = CountingSink { tables: empty(), meter, uncounted: 0 };
-                    let outcome = read_input(&sources[index], settings, &mut sink, meter);
-                    meter.spans(sink.uncounted);
-                    merge.add(index, outcome.map(|outcome| LoadedTables { tables: sink.tables, outcome }));
-                }
-            });
+    let read = || {
+        let _abandoned = AbandonOnUnwind(&merge);
+        while let Some(index) = merge.next() {
+            let mut sink = CountingSink { tables: empty(), meter, uncounted: 0 };
+            let outcome = read_input(&sources[index], settings, &mut sink, meter);
+            meter.spans(sink.uncounted);
+            merge.add(index, outcome.map(|outcome| LoadedTables { tables: sink.tables, outcome }));
         }
-    });
+    };
+    // Threads that belong to the work of this one, so that it can be canceled.
+    let all_readers: Vec<()> = vec![(); readers];
+    parallel_map(&all_readers, threads, |()| read());
     let loaded = merge.into_loaded().map_err(CommandError::unreadable)?;
     loaded.outcome.check().map_err(CommandError::unreadable)?;
     Ok(loaded)
@@ -142,12 +143,40 @@ struct State<G> {
     waiting: BTreeMap<usize, LoadedTables<G>>,
     merged_tables: LoadedTables<G>,
     error: Option<(usize, InputError)>,
+    /// A reader will not add what it took.
+    is_abandoned: bool,
+}
+
+/// Ends the other readers when one unwinds: they would wait for what it does not add.
+struct AbandonOnUnwind<'a, G>(&'a OrderedMerge<G>);
+
+impl<G> Drop for AbandonOnUnwind<'_, G> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.state.lock().unwrap_or_else(PoisonError::into_inner).is_abandoned = true;
+            self.0.moved.notify_all();
+        }
+    }
+}
+
+impl<G> State<G> {
+    /// Whether no further source is read.
+    fn has_ended(&self) -> bool {
+        self.error.is_some() || self.is_abandoned
+    }
 }
 
 impl<G: ParallelLoad> OrderedMerge<G> {
     fn new(empty: G, sources: usize, ahead_max: usize) -> OrderedMerge<G> {
         let merged_tables = LoadedTables { tables: empty, outcome: Outcome::default() };
-        let state = State { next: 0, merged: 0, waiting: BTreeMap::new(), merged_tables, error: None };
+        let state = State {
+            next: 0,
+            merged: 0,
+            waiting: BTreeMap::new(),
+            merged_tables,
+            error: None,
+            is_abandoned: false,
+        };
         OrderedMerge { state: Mutex::new(state), moved: Condvar::new(), sources, ahead_max }
     }
 
@@ -155,11 +184,11 @@ impl<G: ParallelLoad> OrderedMerge<G> {
     fn next(&self) -> Option<usize> {
         let state = self.state.lock().expect("no thread panics while it holds the lock");
         let too_far = |state: &mut State<G>| {
-            state.error.is_none() && state.next < self.sources && state.next > state.merged + self.ahead_max
+            !state.has_ended() && state.next < self.sources && state.next > state.merged + self.ahead_max
         };
         let mut state =
             self.moved.wait_while(state, too_far).expect("no thread panics while it holds the lock");
-        if state.error.is_some() || state.next == self.sources {
+        if state.has_ended() || state.next == self.sources {
             return None;
         }
         state.next += 1;

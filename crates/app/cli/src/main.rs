@@ -14,6 +14,7 @@ mod kernel_path;
 mod lists;
 mod live_demo;
 mod load;
+mod mcp;
 mod output;
 mod probed_spans;
 mod progress;
@@ -81,6 +82,8 @@ enum Command {
     Store(store::StoreArguments),
     /// Fetch call logs and other files from hosts over HTTP in rounds, into a folder or to a server
     Collect(Box<collect::Collect>),
+    /// Answer the questions of an assistant, over the Model Context Protocol on standard input and output
+    Mcp(Box<mcp::Mcp>),
     /// Simulate an incident, diagnose it, and print the paths of its files
     Demo(demo::Demo),
     /// Generate traces with known truth
@@ -132,6 +135,7 @@ fn run(command: &Command) -> Result<Status, CommandError> {
         Command::Serve(arguments) => serve::run(arguments),
         Command::Store(arguments) => store::run(arguments),
         Command::Collect(arguments) => collect::run(arguments),
+        Command::Mcp(arguments) => mcp::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments),
         Command::Settings(arguments) => settings::run(arguments),

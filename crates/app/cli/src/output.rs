@@ -70,6 +70,12 @@ fn named<T: Copy + Send + Sync + 'static>(
 }
 
 impl RunOptions {
+    /// For a report that is not written, computed by so many threads.
+    pub(crate) fn unwritten(threads: NonZeroUsize) -> RunOptions {
+        let target = OutputTarget { file: None, color: ColorWhen::Never };
+        RunOptions { output: None, target, threads: Some(threads) }
+    }
+
     pub(crate) fn threads(&self) -> NonZeroUsize {
         self.threads.unwrap_or_else(available_threads)
     }

@@ -15,6 +15,14 @@ pub(crate) struct Server {
     /// Query the data stored by this server (`laggard serve`) instead of reading files: http://localhost:4316
     #[arg(long, value_name = "URL", conflicts_with_all = ["paths", "format", "columns", "threads", "memory"])]
     server: Option<String>,
+    #[command(flatten)]
+    access: Access,
+}
+
+/// How the server that `--server` names is reached.
+#[derive(Args, Debug, Default)]
+#[group(skip)]
+pub(crate) struct Access {
     /// File with a bearer token for the server
     #[arg(long, value_name = "FILE", requires = "server", hide = true)]
     token_file: Option<PathBuf>,
@@ -24,6 +32,18 @@ pub(crate) struct Server {
     /// File with the certificates (PEM) of the authorities to trust, instead of the well-known ones
     #[arg(long = "server-ca-file", value_name = "FILE", requires = "server", hide = true)]
     ca_file: Option<PathBuf>,
+}
+
+impl Access {
+    /// The server at a URL.
+    pub(crate) fn address(&self, url: &str) -> Result<ServerAddress, CommandError> {
+        Ok(ServerAddress {
+            url: url.to_owned(),
+            token: self.token_file.as_deref().map(text_of).transpose()?.map(|token| token.trim().to_owned()),
+            tenant: self.tenant.clone(),
+            authorities_pem: self.ca_file.as_deref().map(text_of).transpose()?.map(String::into_bytes),
+        })
+    }
 }
 
 impl Server {
@@ -52,12 +72,7 @@ impl Server {
         run: &RunOptions,
         verdicts: &Verdicts,
     ) -> Result<Status, CommandError> {
-        let server = ServerAddress {
-            url: url.to_owned(),
-            token: self.token_file.as_deref().map(text_of).transpose()?.map(|token| token.trim().to_owned()),
-            tenant: self.tenant.clone(),
-            authorities_pem: self.ca_file.as_deref().map(text_of).transpose()?.map(String::into_bytes),
-        };
+        let server = self.access.address(url)?;
         let settings = serde_json::to_value(settings).map_err(CommandError::usage)?;
         let answer =
             query_server(&server, question, &settings, run.wanted()).map_err(|error| match error {

@@ -34,6 +34,7 @@ mod signature;
 mod system_events;
 mod text;
 pub mod times;
+mod tool;
 mod windows;
 
 pub use capacity::{CapacityParams, Factor, MoreServers, Seconds, SomeSeconds};
@@ -60,6 +61,7 @@ pub use set::SetArgument;
 pub use signature::SignatureParams;
 pub use system_events::ServiceDeployment;
 pub use text::{FromText, Text};
+pub use tool::{COMPARE_QUESTION, DIAGNOSE_QUESTION, INSTRUCTIONS, settings_answer, settings_tool, tool};
 pub use windows::{Deployment, UtilizationForm, Windows};
 
 /// Every question whose command, route, and page follow from what it declares, in the order of the navigation.

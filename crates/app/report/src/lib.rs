@@ -92,6 +92,7 @@ pub use document::Document;
 pub use input_facts::InputFacts;
 pub use instants::rfc3339;
 pub use model::*;
+pub use names::visible;
 pub use numbers::{bytes as data_size, counted};
 pub use present::capacity::headline::capacity_headline;
 pub use present::changes::headline::change_headline;

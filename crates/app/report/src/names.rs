@@ -12,7 +12,7 @@ const CHARS_PER_COLUMN: usize = 4;
 
 /// The text with everything that acts instead of showing spelled out: control characters (which a terminal
 /// obeys), line and paragraph separators, and marks that turn the direction of writing. Idempotent.
-pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(acts) {
         return Cow::Borrowed(text);
     }

@@ -89,7 +89,7 @@ fn flat(mut schema: Value, definitions: &Map<String, Value>) -> Value {
     for mut part in parts {
         let name = part["$ref"].as_str().and_then(|target| target.strip_prefix("#/$defs/"));
         if let Some(definition) = name.and_then(|name| definitions.get(name)) {
-            part = definition.clone();
+            part = flat(definition.clone(), definitions);
         }
         properties.extend(part["properties"].as_object().cloned().unwrap_or_default());
         required.extend(part["required"].as_array().cloned().unwrap_or_default());

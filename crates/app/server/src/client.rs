@@ -1,12 +1,16 @@
 //! The client of another server: `laggard diagnose --server`.
 
+use laggard_mcp::{CallRequest, RpcError, result_of};
+use laggard_parallel::check_canceled;
 use laggard_system::http::{ClientOptions, bearer, server_endpoint};
 use laggard_system::printable;
+use serde_json::{Map, Value};
 use std::fmt;
-use std::io::Read;
+use std::io::{self, BufRead, BufReader, Read};
 use std::time::Duration;
-use ureq::Agent;
 use ureq::http::header;
+use ureq::typestate::WithBody;
+use ureq::{Agent, RequestBuilder};
 
 /// A server and its credentials.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +23,32 @@ pub struct ServerAddress {
     pub tenant: Option<String>,
     /// Root certificates to trust instead of the well-known ones, as PEM.
     pub authorities_pem: Option<Vec<u8>>,
+}
+
+impl ServerAddress {
+    /// Checks what can be checked without the server.
+    ///
+    /// # Errors
+    /// A URL that is none, and a file without certificates.
+    pub fn check(&self) -> Result<(), QueryError> {
+        self.endpoint("").and(agent(self).map(|_| ()))
+    }
+
+    /// A URL of the API.
+    fn endpoint(&self, path: &str) -> Result<String, QueryError> {
+        server_endpoint(&self.url, path).map_err(|reason| QueryError::Invalid(reason.to_owned()))
+    }
+
+    /// A request with the credentials.
+    fn authorized(&self, mut request: RequestBuilder<WithBody>) -> RequestBuilder<WithBody> {
+        if let Some(token) = &self.token {
+            request = request.header(header::AUTHORIZATION, bearer(token));
+        }
+        if let Some(tenant) = &self.tenant {
+            request = request.header("X-Scope-OrgID", tenant);
+        }
+        request
+    }
 }
 
 /// The requested form of the report.
@@ -80,22 +110,15 @@ const TIMEOUT: Duration = Duration::from_secs(3600);
 pub fn query_server(
     server: &ServerAddress,
     question: &str,
-    settings: &serde_json::Value,
+    settings: &Value,
     form: WantedForm,
 ) -> Result<ServerAnswer, QueryError> {
-    let url =
-        server_endpoint(&server.url, question).map_err(|reason| QueryError::Invalid(reason.to_owned()))?;
+    let url = server.endpoint(question)?;
     let width = form.width.clamp(40, 500).to_string();
     let color = form.color.to_string();
     let parameters = [("wait", "true"), ("output", form.output), ("width", &width), ("color", &color)];
-    let mut request = agent(server)?.post(&url).query_pairs(parameters);
-    request = request.header(header::CONTENT_TYPE, "application/json");
-    if let Some(token) = &server.token {
-        request = request.header(header::AUTHORIZATION, bearer(token));
-    }
-    if let Some(tenant) = &server.tenant {
-        request = request.header("X-Scope-OrgID", tenant);
-    }
+    let request = server.authorized(agent(server)?.post(&url).query_pairs(parameters));
+    let request = request.header(header::CONTENT_TYPE, "application/json");
     let body = settings.to_string();
     let unreachable = |error: &dyn fmt::Display| QueryError::Unanswered(format!("{url}: {error}"));
     let mut response = request.send(body.as_bytes()).map_err(|error| unreachable(&error))?;
@@ -113,9 +136,59 @@ pub fn query_server(
     Ok(ServerAnswer { verdict, report })
 }
 
+/// Calls a tool of a server (`POST /api/v1/mcp`). While it waits, it checks whether the work of this thread is canceled
+/// ([`laggard_parallel::Cancellation`]); the connection closes then, and the server ends its work.
+///
+/// # Errors
+/// See [`QueryError`]; inside, an error of the protocol, such as a tool that this server does not have.
+pub fn call_tool(
+    server: &ServerAddress,
+    tool: &str,
+    arguments: &Map<String, Value>,
+) -> Result<Result<Value, RpcError>, QueryError> {
+    let url = server.endpoint("mcp")?;
+    let unreachable = |error: &dyn fmt::Display| QueryError::Unanswered(format!("{url}: {error}"));
+    let call = CallRequest::new(tool, arguments);
+    let mut request = server.authorized(agent(server)?.post(&url));
+    request = request.header(header::CONTENT_TYPE, "application/json");
+    request = request.header(header::ACCEPT, "application/json, text/event-stream");
+    for (name, value) in call.headers {
+        request = request.header(name, value);
+    }
+    let mut response = request.send(call.body.as_bytes()).map_err(|error| unreachable(&error))?;
+    let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let kind = kind.unwrap_or_default().to_owned();
+    let mut body = BufReader::new(response.body_mut().as_reader().take(REPORT_BYTES_MAX));
+    if kind.starts_with("text/event-stream") {
+        let message = event_data(body).map_err(|error| unreachable(&error))?;
+        return Ok(result_of(&message));
+    }
+    let mut message = Vec::new();
+    body.read_to_end(&mut message).map_err(|error| unreachable(&error))?;
+    match kind.as_str() {
+        "application/json" => Ok(result_of(&message)),
+        _ => Err(error_from_response(&url, response.status().as_u16(), &message)),
+    }
+}
+
+/// The data of the first event of a stream.
+fn event_data(mut stream: impl BufRead) -> io::Result<Vec<u8>> {
+    let mut line = Vec::new();
+    loop {
+        check_canceled();
+        line.clear();
+        if stream.read_until(b'\n', &mut line)? == 0 {
+            return Err(io::Error::other("the server closed the connection before it answered"));
+        }
+        if let Some(data) = line.strip_prefix(b"data:") {
+            return Ok(data.trim_ascii().to_vec());
+        }
+    }
+}
+
 /// The error in a response: a problem document, or only a status.
 fn error_from_response(url: &str, status: u16, body: &[u8]) -> QueryError {
-    let document: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
+    let document: Value = serde_json::from_slice(body).unwrap_or_default();
     let kind = document["type"].as_str().and_then(|uri| uri.strip_prefix("urn:laggard:"));
     let detail = document["detail"]
         .as_str()

@@ -52,6 +52,18 @@ pub(crate) fn python() -> Option<&'static Path> {
     INSTALLED.get_or_init(install).as_deref()
 }
 
+/// The interpreter of a virtual environment with the SDK of the Model Context Protocol.
+pub(crate) fn mcp_python() -> Option<&'static Path> {
+    static INSTALLED: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let install = || python_with(&folder("mcp"), &sources().join("mcp/requirements.txt"));
+    INSTALLED.get_or_init(install).as_deref()
+}
+
+/// The program that uses it.
+pub(crate) fn mcp_program() -> PathBuf {
+    sources().join("mcp/client.py")
+}
+
 /// The agent that is part of the Python packages.
 pub(crate) fn agent(python: &Path) -> PathBuf {
     let where_it_is = "import os, rotel; print(os.path.dirname(rotel.__file__), end='')";

@@ -64,12 +64,25 @@ impl Server {
     /// The response body of a request without a body.
     #[track_caller]
     pub(crate) fn request(&self, method: &str, path: &str) -> String {
+        self.exchange(method, path, &[])
+    }
+
+    /// Posts a file.
+    #[track_caller]
+    pub(crate) fn send_file(&self, path: &str, file: &Path) {
+        self.exchange("POST", path, &std::fs::read(file).unwrap());
+    }
+
+    #[track_caller]
+    fn exchange(&self, method: &str, path: &str, body: &[u8]) -> String {
         let mut stream = TcpStream::connect(&self.addresses["http"]).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+            body.len()
         );
         stream.write_all(request.as_bytes()).unwrap();
+        stream.write_all(body).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// Windows of a minute of a shop on one core: `home` takes 10 ms and `cart` 30 ms, clients think 7 s. The numbers
 /// are those of one shared queue.
-fn samples(folder: &Path, windows: usize) -> PathBuf {
+pub(crate) fn samples(folder: &Path, windows: usize) -> PathBuf {
     let mut text = String::from(
         "time,server,tier,cores,utilization,clients,count:home,response_ms:home,count:cart,response_ms:cart\n",
     );

@@ -89,6 +89,13 @@ fn trace(seed: u64, faults: impl Iterator<Item = Fault>) -> String {
     writer.text
 }
 
+/// Traces of normal executions, and of those that a quota holds back.
+pub(crate) fn normal_and_slow(folder: &Path) -> [String; 2] {
+    let normal = trace(1, every_third(Fault::None));
+    let slow = trace(2, every_third(Fault::Quota));
+    [write(folder, "normal.txt", &normal), write(folder, "slow.txt", &slow)]
+}
+
 fn every_third(fault: Fault) -> impl Iterator<Item = Fault> {
     (0..30).map(move |index| if index % 3 == 1 { fault } else { Fault::None })
 }

@@ -19,6 +19,7 @@ mod kernel_evidence;
 mod kernel_hosts;
 mod lists;
 mod losses;
+mod mcp;
 mod methods;
 mod outcome;
 mod real_data;

@@ -7,13 +7,13 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
 /// A server with its own data folder; dropping it kills it.
-struct Server {
+pub(crate) struct Server {
     process: Child,
     address: String,
 }
 
 impl Server {
-    fn start(data: &Path) -> Server {
+    pub(crate) fn start(data: &Path) -> Server {
         let mut process = Command::new(env!("CARGO_BIN_EXE_laggard"))
             .args([
                 "serve",
@@ -43,11 +43,11 @@ impl Server {
         Server { process, address: address.unwrap() }
     }
 
-    fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    fn post(&self, path: &str, body: &[u8]) -> String {
+    pub(crate) fn post(&self, path: &str, body: &[u8]) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let head = format!(
             "POST {path} HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
@@ -72,7 +72,7 @@ impl Drop for Server {
 const START: i64 = 1_768_208_400_000_000_000;
 
 /// 200 requests, every twentieth slow at the database.
-fn traces() -> String {
+pub(crate) fn traces() -> String {
     let resource_spans = |service: &str, host: &str, spans: Vec<Value>| {
         json!({
             "resource": {"attributes": [

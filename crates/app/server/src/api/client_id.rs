@@ -27,6 +27,11 @@ impl ClientId {
         CLIENT.try_with(|client| *client).unwrap_or_default()
     }
 
+    /// Does work of this client beyond the task that answers its request.
+    pub(crate) fn scope<F: Future>(self, work: F) -> impl Future<Output = F::Output> {
+        CLIENT.scope(self, work)
+    }
+
     #[cfg(test)]
     pub(crate) const fn from_number(number: u64) -> ClientId {
         ClientId(number)

@@ -20,6 +20,7 @@ mod incidents;
 mod jobs;
 mod latencies;
 mod matrix;
+mod mcp;
 mod metrics;
 mod objectives;
 mod openapi;
@@ -42,6 +43,7 @@ mod trace;
 mod tree;
 mod uploads;
 
+pub use mcp::tools;
 pub use openapi::document as openapi;
 pub(crate) use problem::ProblemKind;
 pub(crate) use queries::TenantQueries;
@@ -98,6 +100,7 @@ fn all() -> Vec<Route> {
         route("/api/v1/jobs/{id}/events", get(jobs::routes::events)),
         route("/api/v1/import", post(import::import)),
         route("/api/v1/flush", post(import::flush)),
+        route("/api/v1/mcp", post(mcp::mcp)),
         route("/api/v1/openapi.json", get(openapi::openapi)),
         route("/healthz", get(health::healthz)),
         route("/readyz", get(health::readyz)),

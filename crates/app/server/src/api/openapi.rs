@@ -1,8 +1,8 @@
 //! The OpenAPI document: every route, from the code that answers it.
 
 use super::{
-    alertmanager, alerts, categories, events, health, import, incidents, jobs, matrix, metrics, objectives,
-    overview, queries, recordings, search, services, signatures, status, trace, tree,
+    alertmanager, alerts, categories, events, health, import, incidents, jobs, matrix, mcp, metrics,
+    objectives, overview, queries, recordings, search, services, signatures, status, trace, tree,
 };
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
@@ -56,6 +56,7 @@ use utoipa::OpenApi;
         jobs::routes::events,
         import::import,
         import::flush,
+        mcp::mcp,
         health::healthz,
         health::readyz,
         health::version,

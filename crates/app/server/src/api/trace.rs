@@ -12,7 +12,8 @@ use laggard_model::{CallTree, Fingerprint, Losses, Names, OperationId, SpanEvent
 pub(crate) use laggard_report::LossRow;
 use laggard_store::StoredTrace;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use utoipa::ToSchema;
 
@@ -141,10 +142,31 @@ pub(crate) async fn trace(
     Path(text): Path<String>,
     Query(Nothing {}): Query<Nothing>,
 ) -> Result<Json<TraceDocument>, ApiError> {
+    stored_trace(&tenant, &text).await.map(Json)
+}
+
+/// The trace of this id.
+pub(crate) async fn stored_trace(tenant: &Tenant, text: &str) -> Result<TraceDocument, ApiError> {
     let missing = || ApiError::not_found(format_args!("there is no trace {text:?}"));
-    let id = TraceId::parse_text(&text).ok_or_else(missing)?.id;
+    let id = TraceId::parse_text(text).ok_or_else(missing)?.id;
     let stored = tenant.store.view().trace(id).await?.ok_or_else(missing)?;
-    Ok(Json(blocking(move || document(id, stored)).await?))
+    blocking(move || document(id, stored)).await
+}
+
+impl TraceDocument {
+    /// The trace with its entries and the spans that requests waited for longest, at most so many, in their order.
+    pub(crate) fn with_longest_spans(mut self, spans_max: usize) -> TraceDocument {
+        let mut order: Vec<usize> = (0..self.spans.len()).collect();
+        order.sort_by_key(|&index| {
+            let span = &self.spans[index];
+            (Reverse((span.depth == 0, span.path_ns, span.inclusive_ns)), index)
+        });
+        let shown: HashSet<usize> = order.into_iter().take(spans_max).collect();
+        self.omitted += self.spans.len().saturating_sub(spans_max) as u64;
+        let mut index = 0..;
+        self.spans.retain(|_| index.next().is_some_and(|index| shown.contains(&index)));
+        self
+    }
 }
 
 fn document(id: TraceId, mut stored: StoredTrace) -> TraceDocument {

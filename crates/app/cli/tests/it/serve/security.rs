@@ -51,6 +51,12 @@ fn a_token_grants_only_its_permissions() {
     }
     assert_eq!(get(&server, "/api/v1/status", &["Authorization: Bearer reader-0123456780"]).status, 401);
     assert_eq!(get(&server, "/api/v1/status", &[READER]).status, 200);
+    // A tool of an assistant is a question like any other.
+    let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    let tools = |headers: &[&str]| server.request("http", "POST", "/api/v1/mcp", headers, list).status;
+    assert_eq!((tools(&[]), tools(&[WRITER]), tools(&[READER])), (401, 403, 200));
+    let foreign = "Origin: https://evil.example";
+    assert_eq!(tools(&[READER, foreign]), 403, "a browser sent it for another site");
     assert_eq!(server.send_trace(TRACE, &[]).status, 401);
     assert_eq!(server.send_trace(TRACE, &[READER]).status, 403);
     assert_eq!(server.send_trace(TRACE, &[WRITER]).status, 200);
@@ -136,6 +142,13 @@ fn tenants_are_isolated() {
     assert_eq!(server.request("http", "POST", "/api/v1/flush", &[SHOP], "").status, 204);
     assert_eq!(get(&server, TRACE_PATH, &[READER, shop]).status, 200);
     assert_eq!(get(&server, TRACE_PATH, &[READER, other]).status, 404);
+    let id = TRACE_PATH.rsplit('/').next().unwrap();
+    let call = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"trace","arguments":{{"trace":"{id}"}}}}}}"#
+    );
+    let tool = |headers: &[&str]| server.request("http", "POST", "/api/v1/mcp", headers, &call);
+    assert!(tool(&[READER, shop]).body.contains("\"isError\":false"), "an assistant's tool");
+    assert_eq!((tool(&[READER, other]).status, tool(&[SHOP, other]).status), (404, 403));
     assert_eq!(get(&server, TRACE_PATH, &[READER, "X-Scope-OrgID: ../shop"]).status, 400);
     assert!(!folder.path().join("data/tenants/other").exists(), "reading creates none");
     assert_eq!(server.send_trace(TRACE, &[WRITER, other]).status, 200, "and takes nobody's room");

@@ -1,7 +1,7 @@
 //! `/api/v1/jobs`: what is being answered, and what was.
 
 use super::{Job, JobId, JobState};
-use crate::api::answers::FormParameters;
+use crate::api::answers::{Answer, FormParameters};
 use crate::api::parameters::Query;
 use crate::api::problem::{ApiError, ProblemDocument, ProblemKind};
 use crate::api::state::AppState;
@@ -171,8 +171,13 @@ pub(crate) async fn result(
 }
 
 pub(crate) fn respond(job: &Job, form: &super::Form) -> Result<Response, ApiError> {
+    answer(job)?.respond(form)
+}
+
+/// The answer of a job.
+pub(crate) fn answer(job: &Job) -> Result<&Answer, ApiError> {
     match job.outcome() {
-        Some(Ok(answer)) => answer.respond(form),
+        Some(Ok(answer)) => Ok(answer),
         Some(Err(problem)) => Err(problem.clone()),
         None => Err(ApiError::new(ProblemKind::NotReady, "the job has not ended yet")),
     }

@@ -88,6 +88,12 @@ async fn submit(
     if parameters.wait != Some(true) {
         return Ok(created(&job));
     }
+    let job = ended(state, job).await?;
+    blocking(move || respond(&job, &form)).await?
+}
+
+/// Waits until a job has ended. When nobody waits any longer, it is canceled.
+async fn ended(state: &AppState, job: Arc<Job>) -> Result<Arc<Job>, ApiError> {
     let waiting = Waiting { jobs: state.api.jobs.clone(), job };
     let mut watch = waiting.job.progress.subscribe();
     tokio::select! {
@@ -97,8 +103,7 @@ async fn submit(
             return Err(ApiError::new(ProblemKind::Busy, "the server is stopping"));
         }
     }
-    let job = waiting.job.clone();
-    blocking(move || respond(&job, &form)).await?
+    Ok(waiting.job.clone())
 }
 
 /// A client that waits for an answer; when it goes away, nobody wants the answer.

@@ -1,14 +1,15 @@
 //! A question of the API: its route, and its part of the OpenAPI document.
 
 use super::body::QueryBody;
-use super::{AnswerParameters, submit};
+use super::{AnswerParameters, ended, submit};
 use crate::api::answers::Answer;
 use crate::api::client_id::ClientId;
-use crate::api::jobs::routes::JobCreated;
+use crate::api::jobs::routes::{JobCreated, answer as job_answer};
 use crate::api::jobs::{NewJob, Progress};
+use crate::api::mcp::{ServerTool, ToolContext, report_answer};
 use crate::api::parameters;
 use crate::api::problem::{ApiError, ProblemDocument};
-use crate::api::running::JobSize;
+use crate::api::running::{JobSize, blocking};
 use crate::api::state::AppState;
 use crate::api::uploads::Uploads;
 use crate::tenants::Tenant;
@@ -31,6 +32,8 @@ pub(crate) struct Question {
     pub(crate) handler: MethodRouter<AppState>,
     operation: Operation,
     schemas: Vec<(String, RefOr<Schema>)>,
+    /// The same for assistants; none where it is about uploaded files.
+    pub(crate) tool: Option<ServerTool>,
 }
 
 /// The body of a question's request.
@@ -82,7 +85,7 @@ impl Question {
     /// returns the work.
     pub(super) fn new<P, R>(
         name: &'static str,
-        summary: &str,
+        summary: &'static str,
         body: Body,
         prepare: fn(Query<'_, P>) -> Result<Work<R>, ApiError>,
     ) -> Question
@@ -120,6 +123,7 @@ impl Question {
             handler: post(handler),
             operation: operation.build(),
             schemas,
+            tool: (!matches!(body, Body::Files { .. })).then(|| tool_of(name, summary, prepare)),
         }
     }
 
@@ -128,6 +132,27 @@ impl Question {
         document.paths.add_path_operation(self.path, vec![HttpMethod::Post], self.operation);
         document.components.get_or_insert_default().schemas.extend(self.schemas);
     }
+}
+
+/// A question as a tool: its answer is a job as any other.
+fn tool_of<P, R>(
+    name: &'static str,
+    summary: &str,
+    prepare: fn(Query<'_, P>) -> Result<Work<R>, ApiError>,
+) -> ServerTool
+where
+    P: FromParams + ToSchema + Send + 'static,
+    R: DeclaredReport + Send + Sync + 'static,
+{
+    let tool = laggard_params::tool::<P>(name, summary);
+    ServerTool::new(tool, move |ToolContext { state, tenant }, arguments| async move {
+        let params = P::from_json(arguments)?;
+        let Work { size, answer } = prepare(Query { params, uploads: None, state: &state, tenant: &tenant })?;
+        let new = NewJob { tenant: &tenant.name, client: ClientId::current(), question: name, size };
+        let job = state.api.jobs.submit(new, move |progress| answer(progress).map(Answer::from_report))?;
+        let job = ended(&state, job).await?;
+        blocking(move || report_answer(job_answer(&job)?)).await?
+    })
 }
 
 impl Body {

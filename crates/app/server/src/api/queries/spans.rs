@@ -14,7 +14,7 @@ use crate::stored_facts::stored_facts;
 use crate::tenants::Tenant;
 use laggard_diagnose::{BaselineChoice, ComparedPopulation, DiagnoseSettings, Population};
 use laggard_engine::{LocalEngine, RequestSlice, Requests};
-use laggard_params::{BaselineData, CompareParams, ComparedData, DiagnoseParams, Window};
+use laggard_params::{BaselineData, CompareParams, ComparedData, DIAGNOSE_QUESTION, DiagnoseParams, Window};
 use laggard_report::{Comparison, InputFacts, Report, SystemEvent};
 use laggard_store::Store;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ const SHORT_READ_SPANS_MAX: u64 = 5_000_000;
 
 pub(super) fn questions() -> [Question; 2] {
     [
-        Question::new("diagnose", "Why are requests slow?", Body::Settings, diagnose),
+        Question::new("diagnose", DIAGNOSE_QUESTION, Body::Settings, diagnose),
         Question::new("compare", "What differs between two windows?", Body::Settings, compare),
     ]
 }

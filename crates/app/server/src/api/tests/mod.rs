@@ -6,6 +6,7 @@ mod data;
 mod document;
 mod events;
 mod forms;
+mod mcp;
 mod objectives;
 mod questions;
 mod recordings;

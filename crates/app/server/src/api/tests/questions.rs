@@ -108,7 +108,7 @@ async fn a_job_is_followed_fetched_and_listed() {
 }
 
 /// Lets jobs occupy all threads until the sender is dropped.
-fn occupy_threads(server: &TestServer) -> Sender<()> {
+pub(super) fn occupy_threads(server: &TestServer) -> Sender<()> {
     let (end, ended) = channel::<()>();
     let ended = Arc::new(Mutex::new(ended));
     for number in 0..=JobLimits::default().threads as u64 {
