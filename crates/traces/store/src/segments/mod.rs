@@ -101,7 +101,8 @@ impl Segments {
         objects: Arc<dyn ObjectStore>,
         settings: &StoreSettings,
     ) -> Result<(Segments, LogPosition), StoreError> {
-        let shared = SegmentsInner::open(objects, settings, SegmentLimits::within(settings.memory_bytes)).await?;
+        let shared =
+            SegmentsInner::open(objects, settings, SegmentLimits::within(settings.memory_bytes)).await?;
         let position = shared.manifest().position.clone();
         Ok((Segments { shared: Arc::new(shared) }, position))
     }
