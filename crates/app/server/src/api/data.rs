@@ -5,8 +5,9 @@ use super::client_id::ClientId;
 use super::problem::{ApiError, ProblemKind};
 use super::running::{JobSize, Stop, blocking};
 use crate::api::state::AppState;
+use crate::operations::{ProcessMemory, ReservedMemory};
 use laggard_engine::{RequestSlice, Requests};
-use laggard_parallel::CancelReason;
+use laggard_parallel::{CancelReason, Canceled};
 use laggard_params::Window;
 use laggard_store::Store;
 pub(crate) use laggard_system::available_threads as threads;
@@ -47,13 +48,38 @@ where
     let stop = Stop::default();
     let _listed = state.api.running.begin(JobSize::Short, &stop);
     let slices = stop.wait_for(slices(store, window, state.memory.calls_max())).await?;
+    let reserved = stop.wait_for(reserve(&state.memory, &slices)).await?;
     let cache = state.api.cache.clone();
     cancelable(stop.clone(), move || {
         let answered = answer(&merge_slices(&cache, slices));
-        drop(permit);
+        drop((permit, reserved));
         answered
     })
     .await
+}
+
+/// Bytes that a question about slices needs beside them: rows and tables for each call, request, and name.
+const CALL_BYTES: u64 = 28;
+const REQUEST_BYTES: u64 = 300;
+const NAME_BYTES: u64 = 800;
+
+/// Reserves the memory that a question about slices may need.
+///
+/// # Errors
+/// When it does not become free in time.
+pub(crate) async fn reserve(
+    memory: &Arc<ProcessMemory>,
+    slices: &[Arc<RequestSlice>],
+) -> Result<ReservedMemory, ApiError> {
+    let sum = |count: fn(&RequestSlice) -> usize| slices.iter().map(|slice| count(slice) as u64).sum::<u64>();
+    let names =
+        |slice: &RequestSlice| slice.names.services() + slice.names.operations() + slice.names.replicas();
+    // Slices have mostly the same names.
+    let most_names = slices.iter().map(|slice| names(slice) as u64).max().unwrap_or(0);
+    let bytes = CALL_BYTES * sum(|slice| slice.calls.replica.len())
+        + REQUEST_BYTES * sum(|slice| slice.requests.len())
+        + NAME_BYTES * 2 * most_names;
+    memory.reserve(bytes).await.ok_or_else(|| Canceled(CancelReason::Memory).into())
 }
 
 /// The requests of slices, with common names.

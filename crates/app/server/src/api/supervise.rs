@@ -22,7 +22,7 @@ pub(crate) async fn supervise(state: AppState, run_time: Duration) {
         state.api.running.end_overdue(run_time);
         state.memory.measure();
         state.tenants.store_memory().set_compaction_waits(state.memory.is_short());
-        if state.memory.is_tight() && may_again(dropped, CACHES_DROPPED) {
+        if (state.memory.is_tight() || state.memory.is_wanted()) && may_again(dropped, CACHES_DROPPED) {
             drop_caches(&state);
             dropped = Some(Instant::now());
         }

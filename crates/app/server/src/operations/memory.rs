@@ -1,7 +1,7 @@
 //! The limit on the memory of the process.
 //!
 //! ```text
-//! half                for questions: what they would read is estimated before
+//! half                for questions: what they would read is estimated before, and how much they need is reserved
 //! 60 %                caches are dropped, one long question and one short one run at a time
 //! 75 %                the newest large question is ended, and none begins
 //! 85 %                telemetry is refused for now: what is on its way needs the rest
@@ -14,8 +14,9 @@ use super::process::resident_bytes;
 use laggard_model::Timestamp;
 use laggard_system::now;
 use std::fs;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// Shares of the limit from which caches are dropped, questions are ended, and telemetry is refused.
 const TIGHT: f64 = 0.6;
@@ -32,11 +33,19 @@ const WINDOW_BYTES_MAX: usize = 1 << 30;
 /// A call of a diagnosis needs so many bytes: what is read of it, and what is derived.
 const CALL_BYTES: f64 = 80.0;
 
+/// How long a question waits for memory, and how often it looks.
+const RESERVE_MAX: Duration = Duration::from_secs(10);
+const RESERVE_EVERY: Duration = Duration::from_millis(20);
+
 /// The memory of the process, and its limit, bytes.
 #[derive(Debug)]
 pub(crate) struct ProcessMemory {
     limit: u64,
     resident: AtomicU64,
+    /// What running questions may need, whether they have it already or not.
+    reserved: AtomicU64,
+    /// What questions wait for.
+    wanted: AtomicU64,
     full_since: Mutex<Option<Timestamp>>,
 }
 
@@ -45,7 +54,7 @@ impl ProcessMemory {
     pub(crate) fn new(limit: Option<u64>) -> ProcessMemory {
         let available = || available_bytes().map(|bytes| (bytes as f64 * DEFAULT_SHARE) as u64);
         let limit = limit.or_else(available).unwrap_or(u64::MAX);
-        ProcessMemory { limit, resident: AtomicU64::new(0), full_since: Mutex::default() }
+        ProcessMemory::with_resident(limit, 0)
     }
 
     /// Most bytes that it may have; `u64::MAX` without a limit.
@@ -95,6 +104,13 @@ impl ProcessMemory {
         self.is_above(TIGHT)
     }
 
+    /// Whether questions wait for memory that caches may have.
+    pub(crate) fn is_wanted(&self) -> bool {
+        let wanted = self.wanted.load(Ordering::Relaxed);
+        wanted > 0
+            && self.resident.load(Ordering::Relaxed).saturating_add(wanted) as f64 > FULL * self.limit as f64
+    }
+
     /// Whether questions must end.
     pub(crate) fn is_short(&self) -> bool {
         self.is_above(SHORT)
@@ -109,9 +125,69 @@ impl ProcessMemory {
         self.resident.load(Ordering::Relaxed) as f64 > share * self.limit as f64
     }
 
-    #[cfg(test)]
     pub(crate) fn with_resident(limit: u64, resident: u64) -> ProcessMemory {
-        ProcessMemory { limit, resident: AtomicU64::new(resident), full_since: Mutex::default() }
+        ProcessMemory {
+            limit,
+            resident: AtomicU64::new(resident),
+            reserved: AtomicU64::new(0),
+            wanted: AtomicU64::new(0),
+            full_since: Mutex::default(),
+        }
+    }
+
+    /// Reserves what a question may need, bytes; waits for other questions to end, and for caches to be dropped. `None` if it does
+    /// not become free in time.
+    pub(crate) async fn reserve(self: &Arc<Self>, bytes: u64) -> Option<ReservedMemory> {
+        let _wanted = WantedMemory::new(self, bytes);
+        let free = async {
+            while !self.try_reserve(bytes) {
+                tokio::time::sleep(RESERVE_EVERY).await;
+            }
+        };
+        tokio::time::timeout(RESERVE_MAX, free).await.ok()?;
+        Some(ReservedMemory { memory: self.clone(), bytes })
+    }
+
+    fn try_reserve(&self, bytes: u64) -> bool {
+        let resident = self.resident.load(Ordering::Relaxed);
+        let most = (FULL * self.limit as f64) as u64;
+        let more = |reserved: u64| {
+            let all = reserved.saturating_add(bytes);
+            (resident.saturating_add(all) <= most).then_some(all)
+        };
+        self.reserved.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+    }
+}
+
+/// Memory for a question, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct ReservedMemory {
+    memory: Arc<ProcessMemory>,
+    bytes: u64,
+}
+
+impl Drop for ReservedMemory {
+    fn drop(&mut self) {
+        self.memory.reserved.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+/// Memory that a question waits for, until this is dropped.
+struct WantedMemory<'a> {
+    memory: &'a ProcessMemory,
+    bytes: u64,
+}
+
+impl WantedMemory<'_> {
+    fn new(memory: &ProcessMemory, bytes: u64) -> WantedMemory<'_> {
+        memory.wanted.fetch_add(bytes, Ordering::Relaxed);
+        WantedMemory { memory, bytes }
+    }
+}
+
+impl Drop for WantedMemory<'_> {
+    fn drop(&mut self) {
+        self.memory.wanted.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 
@@ -167,6 +243,30 @@ mod tests {
         assert_eq!(measures(86), [true; 3]);
         assert_eq!(ProcessMemory::with_resident(1 << 30, 0).calls_max(), 6_710_886);
         assert_eq!(ProcessMemory::with_resident(1 << 30, 0).at_most_a_quarter(512 << 20), 256 << 20);
+    }
+
+    #[tokio::test]
+    async fn questions_wait_for_memory() {
+        let memory = Arc::new(ProcessMemory::with_resident(1_000, 500));
+        let first = memory.reserve(300).await.unwrap();
+        assert!(!memory.try_reserve(100), "900 of 850 bytes");
+        let small = memory.reserve(50).await.unwrap();
+        let (second, ()) = tokio::join!(memory.reserve(200), async {
+            tokio::time::sleep(2 * RESERVE_EVERY).await;
+            assert_eq!(memory.wanted.load(Ordering::Relaxed), 200);
+            drop(first);
+        });
+        drop((small, second.unwrap()));
+        assert_eq!((memory.reserved.load(Ordering::Relaxed), memory.wanted.load(Ordering::Relaxed)), (0, 0));
+    }
+
+    #[tokio::test]
+    async fn caches_are_dropped_for_questions_that_wait() {
+        let memory = Arc::new(ProcessMemory::with_resident(1_000, 500));
+        let waiting = tokio::time::timeout(2 * RESERVE_EVERY, memory.reserve(400));
+        let (given_up, is_wanted) = tokio::join!(waiting, async { memory.is_wanted() });
+        assert!(given_up.is_err() && is_wanted);
+        assert!(!memory.is_wanted(), "nothing waits any more");
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub(crate) use file_stamp::FileStamp;
 pub use health::check_health;
 pub use load::{SettingSources, SettingText, environment_name, load};
 pub(crate) use logs::start_logs;
-pub(crate) use memory::ProcessMemory;
+pub(crate) use memory::{ProcessMemory, ReservedMemory};
 pub(crate) use notice::Notice;
 pub use otel_variables::OtelVariables;
 pub(crate) use process::ProcessFigures;

@@ -2,14 +2,14 @@
 
 use super::{Body, Query, Question, Work};
 use crate::api::cache::RequestCache;
-use crate::api::data::{REST_SPANS_MAX, merge_slices, slices, threads};
+use crate::api::data::{REST_SPANS_MAX, merge_slices, reserve, slices, threads};
 use crate::api::jobs::Progress;
 use crate::api::parameters::now;
 use crate::api::problem::{ApiError, ProblemKind};
 use crate::api::running::JobSize;
 use crate::api::state::AppState;
 use crate::events::TenantEvents;
-use crate::operations::ProcessMemory;
+use crate::operations::{ProcessMemory, ReservedMemory};
 use crate::stored_facts::stored_facts;
 use crate::tenants::Tenant;
 use laggard_diagnose::{BaselineChoice, ComparedPopulation, DiagnoseSettings, Population};
@@ -17,7 +17,7 @@ use laggard_engine::{LocalEngine, RequestSlice, Requests};
 use laggard_params::{BaselineData, CompareParams, ComparedData, DIAGNOSE_QUESTION, DiagnoseParams, Window};
 use laggard_report::{Comparison, InputFacts, Report, SystemEvent};
 use laggard_store::Store;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use tokio::runtime::Handle;
 
 /// A question about at most so many spans takes some tenths of a second, if the slices that they are in have at most so many.
@@ -74,6 +74,8 @@ pub(crate) struct TenantQueries {
     pub(crate) store: Store,
     pub(crate) cache: Arc<RequestCache>,
     pub(crate) memory: Arc<ProcessMemory>,
+    /// What is reserved of it for the requests that were read last, until the question is answered.
+    reserved: Mutex<Option<ReservedMemory>>,
     pub(crate) handle: Handle,
     pub(crate) events: Arc<TenantEvents>,
     /// Events that came with the question.
@@ -87,6 +89,7 @@ impl TenantQueries {
             store: tenant.store.clone(),
             cache: state.api.cache.clone(),
             memory: state.memory.clone(),
+            reserved: Mutex::default(),
             handle: Handle::current(),
             events: tenant.events.clone(),
             declared: Vec::new(),
@@ -123,8 +126,14 @@ impl TenantQueries {
             }
             progress.done(done);
         }
+        self.set_reserved(None);
+        self.set_reserved(Some(progress.wait_for(&self.handle, reserve(&self.memory, &all))?));
         progress.stage("assembling", 0)?;
         Ok(merge_slices(&self.cache, all))
+    }
+
+    fn set_reserved(&self, reserved: Option<ReservedMemory>) {
+        *self.reserved.lock().expect("no thread panics while it holds the lock") = reserved;
     }
 
     /// The windows that a diagnosis reads.
