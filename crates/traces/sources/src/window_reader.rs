@@ -1,0 +1,273 @@
+//! Reads one window after the other: all of it, or a fair sample.
+//!
+//! ```text
+//! whole window in one query ─ more than fit ─► halve where it is full, until a half fits: the depth of the grid
+//!                                              └► one cell in 2^k of the grid, k smaller by one while the number of traces allows
+//! ```
+
+use crate::client::SourceClient;
+use crate::document::{AnsweredTrace, TraceDocument};
+use crate::error::SourceError;
+use crate::grid::{DEPTH_MAX, Grid, preferred_half};
+use crate::read::ReadRequest;
+use crate::row::{ListedTrace, SliceAnswer, SliceQuery};
+use crate::summary::WindowSummary;
+use crate::time_slice::TimeSlice;
+use laggard_formats::{Format, Progress};
+use laggard_model::{Losses, Nanos, Sink, TraceId};
+use laggard_parallel::parallel_map_owned;
+use std::collections::HashSet;
+use std::num::NonZeroUsize;
+
+// Limit: queries to a trace server for one report | rejected: choose a shorter window, one service, or fewer traces
+/// Most queries.
+const QUERIES_MAX: u64 = 200_000;
+
+/// Traces that are fetched at a time, where a server returns them one by one.
+const FETCHES_AT_ONCE: NonZeroUsize = NonZeroUsize::new(8).expect("not zero");
+
+/// Halvings of a window at which its first sample is read: 8 cells.
+const FIRST_SAMPLE_DEPTH: u32 = 3;
+
+/// Most occurrences of one loss that are passed on; damage can state any number.
+const COUNTED_MAX: u64 = 1 << 20;
+
+/// What a slice has.
+enum SliceContent {
+    /// More traces than one answer holds.
+    TooMany,
+    /// All its traces.
+    Traces(SliceTraces),
+}
+
+/// The traces of a slice.
+#[derive(Default)]
+struct SliceTraces {
+    documents: Vec<TraceDocument>,
+    listed: Vec<ListedTrace>,
+    is_crowded: bool,
+}
+
+/// Reads windows into a sink.
+pub(crate) struct WindowReader<'a> {
+    client: &'a SourceClient,
+    format: &'static Format,
+    request: &'a ReadRequest<'a>,
+    /// Each is queried.
+    pub(crate) services: Vec<Option<String>>,
+    sink: &'a mut dyn Sink,
+    progress: &'a dyn Progress,
+    known: HashSet<TraceId>,
+    pub(crate) bytes: u64,
+    pub(crate) queries: u64,
+    pub(crate) unreturned: u64,
+}
+
+impl<'a> WindowReader<'a> {
+    pub(crate) fn new(
+        client: &'a SourceClient,
+        format: &'static Format,
+        request: &'a ReadRequest<'a>,
+        services: Vec<Option<String>>,
+        sink: &'a mut dyn Sink,
+        progress: &'a dyn Progress,
+    ) -> WindowReader<'a> {
+        WindowReader {
+            client,
+            format,
+            request,
+            services,
+            sink,
+            progress,
+            known: HashSet::new(),
+            bytes: 0,
+            queries: 0,
+            unreturned: 0,
+        }
+    }
+
+    /// Reads a window: at most about the requested number of traces.
+    pub(crate) fn read(&mut self, window: TimeSlice) -> Result<WindowSummary, SourceError> {
+        let mut summary = WindowSummary { window, traces: 0, slices: 1, one_in: 1, crowded: 0 };
+        if let SliceContent::Traces(traces) = self.query(window)? {
+            self.accept(window, traces, &mut summary)?;
+            return Ok(summary);
+        }
+        let grid = Grid { window, depth: self.depth(window)? };
+        summary.slices = grid.cells();
+        let mut share = grid.depth.saturating_sub(FIRST_SAMPLE_DEPTH);
+        let is_first = |index: u64, share: u32| grid.rank(index) >= share;
+        for index in (0..grid.cells()).filter(|&index| is_first(index, share)) {
+            self.read_cell(grid.cell(index), &mut summary)?;
+        }
+        while share > 0 && 2 * summary.traces <= self.request.traces_max {
+            share -= 1;
+            for index in (0..grid.cells()).filter(|&index| grid.rank(index) == share) {
+                self.read_cell(grid.cell(index), &mut summary)?;
+            }
+        }
+        summary.one_in = 1 << share;
+        Ok(summary)
+    }
+
+    /// How often a full window is halved until a part of it where it is dense fits into one answer.
+    fn depth(&mut self, window: TimeSlice) -> Result<u32, SourceError> {
+        let (mut dense, mut part, mut depth) = (window, 0, 0);
+        while depth < DEPTH_MAX && self.can_halve(dense) {
+            let halves = dense.halves();
+            let preferred = preferred_half(u64::from(depth), part);
+            depth += 1;
+            let mut next = None;
+            for half in [preferred, 1 - preferred] {
+                if matches!(self.query(halves[half as usize])?, SliceContent::TooMany) {
+                    next = Some(half);
+                    break;
+                }
+            }
+            let Some(half) = next else { break };
+            (dense, part) = (halves[half as usize], 2 * part + half);
+        }
+        Ok(depth)
+    }
+
+    fn can_halve(&self, slice: TimeSlice) -> bool {
+        slice.length() >= Nanos::from_ns(2 * self.client.row().finest.ns())
+    }
+
+    /// Reads all of a cell, in parts where one answer does not hold it.
+    fn read_cell(&mut self, cell: TimeSlice, summary: &mut WindowSummary) -> Result<(), SourceError> {
+        let mut pending = vec![cell];
+        while let Some(slice) = pending.pop() {
+            match self.query(slice)? {
+                SliceContent::TooMany => pending.extend(slice.halves().into_iter().rev()),
+                SliceContent::Traces(traces) => self.accept(slice, traces, summary)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Most traces of one query: fewer where few are requested, so that the first sample is not more.
+    fn limit(&self) -> u64 {
+        let cells = 1 << FIRST_SAMPLE_DEPTH;
+        (self.request.traces_max / cells).clamp(1, self.client.row().traces_per_answer)
+    }
+
+    /// The traces of a slice of all services, or that there are too many; a slice that cannot be halved has what is returned.
+    fn query(&mut self, slice: TimeSlice) -> Result<SliceContent, SourceError> {
+        let mut content = SliceTraces::default();
+        let limit = self.limit();
+        for service in self.services.clone() {
+            self.queries += 1;
+            if self.queries > QUERIES_MAX {
+                return Err(SourceError::TooManyQueries { limit: QUERIES_MAX });
+            }
+            let query = SliceQuery { service: service.as_deref(), slice, limit };
+            let answer = match self.client.row().api.traces(self.client, &query) {
+                Err(SourceError::TooLarge { .. }) if self.can_halve(slice) => {
+                    return Ok(SliceContent::TooMany);
+                }
+                answer => answer?,
+            };
+            let count = self.collect(answer, &mut content)?;
+            if count >= limit {
+                if self.can_halve(slice) {
+                    return Ok(SliceContent::TooMany);
+                }
+                content.is_crowded = true;
+            }
+        }
+        Ok(SliceContent::Traces(content))
+    }
+
+    /// Adds an answer; returns how many traces it has.
+    fn collect(&mut self, answer: SliceAnswer, content: &mut SliceTraces) -> Result<u64, SourceError> {
+        match answer {
+            SliceAnswer::List(traces) => {
+                let count = traces.len() as u64;
+                content.listed.extend(traces);
+                Ok(count)
+            }
+            SliceAnswer::Document(answer) => {
+                let document = self.document(&answer)?;
+                let count = document.traces.len() as u64;
+                content.documents.push(document);
+                Ok(count)
+            }
+        }
+    }
+
+    fn document(&mut self, answer: &[u8]) -> Result<TraceDocument, SourceError> {
+        self.bytes += answer.len() as u64;
+        self.progress.bytes(answer.len() as u64);
+        TraceDocument::read(self.format, self.request.reader, answer).map_err(|error| {
+            let reason = format!("the answer is not {}: {error}", self.format.title);
+            SourceError::Unexpected {
+                title: self.client.row().title,
+                url: self.client.base().to_owned(),
+                reason,
+            }
+        })
+    }
+
+    /// Passes on the traces that start in a slice. A search also returns some that start in another one: there they are accepted.
+    fn accept(
+        &mut self,
+        slice: TimeSlice,
+        content: SliceTraces,
+        summary: &mut WindowSummary,
+    ) -> Result<(), SourceError> {
+        summary.crowded += u64::from(content.is_crowded);
+        for document in content.documents {
+            let starts_here = |trace: &AnsweredTrace| {
+                trace.start(self.request.service).is_some_and(|start| slice.contains(start))
+            };
+            let TraceDocument { traces, losses, .. } = document;
+            let is_empty = traces.is_empty();
+            let new = self.pass_on(traces.into_iter().filter(starts_here));
+            // An answer of known traces has been counted before.
+            if new > 0 || is_empty {
+                self.pass_on_losses(&losses);
+            }
+            summary.traces += new;
+        }
+        let is_new = |trace: &ListedTrace| slice.contains(trace.start) && !self.known.contains(&trace.id);
+        let listed: Vec<ListedTrace> = content.listed.into_iter().filter(is_new).collect();
+        self.queries += listed.len() as u64;
+        let (client, api) = (self.client, self.client.row().api);
+        let fetched = parallel_map_owned(listed, FETCHES_AT_ONCE, |trace| api.trace(client, &trace));
+        for answer in fetched {
+            let Some(answer) = answer? else {
+                self.unreturned += 1;
+                continue;
+            };
+            let document = self.document(&answer)?;
+            summary.traces += self.pass_on(document.traces.into_iter());
+            self.pass_on_losses(&document.losses);
+        }
+        Ok(())
+    }
+
+    /// Passes on traces that are new; returns how many.
+    fn pass_on(&mut self, traces: impl Iterator<Item = AnsweredTrace>) -> u64 {
+        let mut new = 0;
+        for trace in traces {
+            if !self.known.insert(trace.id) {
+                continue;
+            }
+            new += 1;
+            for span in &trace.spans {
+                self.sink.span(&span.record());
+            }
+        }
+        new
+    }
+
+    fn pass_on_losses(&mut self, losses: &Losses) {
+        let title = self.client.row().title;
+        for (loss, counted) in losses.iter() {
+            for _ in 0..counted.count.min(COUNTED_MAX) {
+                self.sink.lose(loss, &|| format!("{title}: {}", counted.example));
+            }
+        }
+    }
+}
