@@ -23,10 +23,15 @@ impl AnsweredTrace {
     /// The time that decides which slice the trace belongs to: when its first root starts, or its first span if it has none; with
     /// a service, of that service's spans. A search for the service in the slice of that time returns the trace.
     pub(crate) fn start(&self, service: Option<&str>) -> Option<Timestamp> {
-        let spans = || self.spans.iter().filter(|span| service.is_none_or(|name| span.service == name));
-        let roots = spans().filter(|span| span.parent.is_none());
-        roots.map(|span| span.start).min().or_else(|| spans().map(|span| span.start).min())
+        let of_service = self.spans.iter().filter(|span| service.is_none_or(|name| span.service == name));
+        // Spans of the service that cannot be read are a loss; the rest of their trace is not another one.
+        first_start(of_service).or_else(|| first_start(self.spans.iter()))
     }
+}
+
+fn first_start<'a>(spans: impl Iterator<Item = &'a OwnedSpan> + Clone) -> Option<Timestamp> {
+    let roots = spans.clone().filter(|span| span.parent.is_none());
+    roots.map(|span| span.start).min().or_else(|| spans.map(|span| span.start).min())
 }
 
 impl TraceDocument {

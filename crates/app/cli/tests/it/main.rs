@@ -31,5 +31,6 @@ mod server;
 mod shop;
 mod signature;
 mod terminal;
+mod trace_sources;
 mod windows;
 mod workshop;
