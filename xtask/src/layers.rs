@@ -288,6 +288,7 @@ const HEAVY: &[&str] =
 const LEAVES: &[(&str, &str)] = &[
     ("laggard-system", "ureq"),
     ("laggard-prometheus", "ureq"),
+    ("laggard-trace-sources", "ureq"),
     ("laggard-collect", "ureq"),
     ("laggard-agent", "ureq"),
     ("laggard-store", "arrow-array"),
