@@ -35,6 +35,10 @@ pub(crate) struct TraceSource {
     /// About the most traces to read of a window; of more, evenly spread slices of it are read, and the report says so
     #[arg(long, value_name = "N", default_value = "10000", requires = SOURCE_GROUP)]
     source_traces: NonZeroU64,
+    /// Table (DATABASE.TABLE) or pattern of indices that has the spans, where the server is a database
+    /// [default: otel_traces, signoz_traces.distributed_signoz_index_v3, jaeger-span-*]
+    #[arg(long, value_name = "NAME", requires = SOURCE_GROUP)]
+    source_table: Option<String>,
     /// Tenant of the server, sent as X-Scope-OrgID
     #[arg(long, value_name = "NAME", requires = SOURCE_GROUP)]
     source_tenant: Option<String>,
@@ -137,6 +141,7 @@ impl TraceSource {
         let settings = SourceSettings {
             credentials: credentials(|name| std::env::var(name).ok())?,
             tenant: self.source_tenant.clone(),
+            table: self.source_table.clone(),
             authorities_pem: self.source_ca_file.as_deref().map(text_of).transpose()?.map(String::into_bytes),
             timeout: Duration::from_nanos(self.source_timeout.ns()),
             ..SourceSettings::new(row, url)

@@ -1,11 +1,11 @@
 //! A small HTTP server for tests of clients: a function from requests to responses.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// A GET request that a stand-in received.
+/// A request that a stand-in received.
 #[derive(Clone, Debug, Default)]
 pub struct ReceivedRequest {
     /// The path, without the query.
@@ -14,6 +14,8 @@ pub struct ReceivedRequest {
     pub fields: Vec<(String, String)>,
     /// The lines of the headers.
     pub headers: Vec<String>,
+    /// The body.
+    pub body: Vec<u8>,
 }
 
 impl ReceivedRequest {
@@ -119,13 +121,18 @@ fn serve(
 }
 
 fn read(connection: &TcpStream) -> Option<ReceivedRequest> {
-    let mut lines = BufReader::new(connection).lines().map_while(Result::ok);
+    let mut reader = BufReader::new(connection);
+    let mut lines = reader.by_ref().lines().map_while(Result::ok);
     let target = lines.next()?.split_whitespace().nth(1)?.to_owned();
-    let headers: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
+    let headers: Vec<String> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
     let (path, query) = target.split_once('?').unwrap_or((&target, ""));
     let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
     let fields = pairs.map(|(name, value)| (decoded(name), decoded(value))).collect();
-    Some(ReceivedRequest { path: path.to_owned(), fields, headers })
+    let mut request = ReceivedRequest { path: path.to_owned(), fields, headers, body: Vec::new() };
+    let length = request.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+    request.body.resize(length, 0);
+    reader.read_exact(&mut request.body).ok()?;
+    Some(request)
 }
 
 /// Decodes a part of a query.

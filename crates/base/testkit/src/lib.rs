@@ -1,6 +1,7 @@
 //! Shared by tests: traces in a line of text, reference results, measured data, programs beside Rust, stand-ins for servers, and
 //! the record of tests that were skipped.
 
+mod elasticsearch_stand_in;
 mod http_stand_in;
 mod reference;
 mod skip;
@@ -9,6 +10,7 @@ mod tools;
 mod trace_stand_in;
 mod worker_recording;
 
+pub use elasticsearch_stand_in::{elasticsearch_document, elasticsearch_response, elasticsearch_traces};
 pub use http_stand_in::{HttpStandIn, ReceivedRequest, StandInResponse};
 pub use reference::{data_folder, golden, measured_data};
 pub use skip::{Missing, skip};

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::io::Read;
 use std::time::Duration;
 use ureq::http::{Response, header};
-use ureq::{Agent, Body};
+use ureq::{Agent, Body, RequestBuilder};
 
 // Limit: bytes of one answer of a trace server | the slice of time is halved; rejected if it cannot be
 /// Largest answer in bytes, decompressed.
@@ -25,6 +25,8 @@ pub struct SourceSettings {
     pub credentials: Option<Credentials>,
     /// The tenant, sent as `X-Scope-OrgID`.
     pub tenant: Option<String>,
+    /// The table, or pattern of indices, instead of the usual one.
+    pub table: Option<String>,
     /// Certificates of authorities to trust instead of the well-known ones, as PEM.
     pub authorities_pem: Option<Vec<u8>>,
     /// Longest time for one answer.
@@ -45,6 +47,7 @@ impl SourceSettings {
             url: url.into(),
             credentials: None,
             tenant: None,
+            table: None,
             authorities_pem: None,
             timeout: Duration::from_secs(60),
             answer_bytes_max: ANSWER_BYTES_MAX,
@@ -69,6 +72,12 @@ impl SourceClient {
     /// When the URL is not an HTTP URL, or has a password; when the certificates cannot be read.
     pub fn new(settings: SourceSettings) -> Result<SourceClient, SourceError> {
         let base = base_of(settings.row, &settings.url)?;
+        if settings.table.is_some() && settings.row.table.is_none() {
+            return Err(SourceError::Settings(format!(
+                "--source-table: {} has no tables",
+                settings.row.title
+            )));
+        }
         let options = ClientOptions {
             roots_pem: settings.authorities_pem.as_deref(),
             ..ClientOptions::new(settings.timeout)
@@ -89,10 +98,65 @@ impl SourceClient {
         &self.base
     }
 
+    /// The table, or pattern of indices, that has the spans.
+    pub(crate) fn table(&self) -> &str {
+        self.settings.table.as_deref().or(self.settings.row.table).unwrap_or_default()
+    }
+
     /// The JSON at a path, with retries.
     pub(crate) fn get(&self, path: &str, query: &[(&str, &str)]) -> Result<Vec<u8>, SourceError> {
+        let answer = self.get_rows(path, query)?;
+        if answer.is_empty() { Err(self.unexpected(path, "the answer is empty")) } else { Ok(answer) }
+    }
+
+    /// Rows of JSON at a path, perhaps none, with retries.
+    pub(crate) fn get_rows(&self, path: &str, query: &[(&str, &str)]) -> Result<Vec<u8>, SourceError> {
+        self.send(path, query, None)
+    }
+
+    /// The JSON that answers a posted one, with retries.
+    pub(crate) fn post(
+        &self,
+        path: &str,
+        query: &[(&str, &str)],
+        body: &Value,
+    ) -> Result<Vec<u8>, SourceError> {
+        self.send(path, query, Some(body.to_string().as_bytes()))
+    }
+
+    /// Checks the size of an answer in several parts.
+    pub(crate) fn check_size(&self, bytes: usize) -> Result<(), SourceError> {
+        let limit = self.settings.answer_bytes_max;
+        if bytes as u64 <= limit {
+            Ok(())
+        } else {
+            Err(SourceError::TooLarge { url: self.base.clone(), limit })
+        }
+    }
+
+    fn send(&self, path: &str, query: &[(&str, &str)], body: Option<&[u8]>) -> Result<Vec<u8>, SourceError> {
         let url = format!("{}{path}", self.base);
-        with_retries(self.settings.tries, self.settings.pause, || self.get_once(&url, query))
+        with_retries(self.settings.tries, self.settings.pause, || {
+            let response = match body {
+                None => self.with_headers(self.agent.get(&url).query_pairs(query.iter().copied())).call(),
+                Some(body) => {
+                    let request = self.agent.post(&url).query_pairs(query.iter().copied());
+                    self.with_headers(request).header(header::CONTENT_TYPE, "application/json").send(body)
+                }
+            };
+            self.read(&url, response)
+        })
+    }
+
+    fn with_headers<B>(&self, mut request: RequestBuilder<B>) -> RequestBuilder<B> {
+        request = request.header(header::ACCEPT, "application/json");
+        if let Some(credentials) = &self.settings.credentials {
+            request = request.header(header::AUTHORIZATION, credentials.header());
+        }
+        if let Some(tenant) = &self.settings.tenant {
+            request = request.header("X-Scope-OrgID", tenant);
+        }
+        request
     }
 
     /// The JSON at a path as a value.
@@ -110,17 +174,13 @@ impl SourceClient {
         }
     }
 
-    fn get_once(&self, url: &str, query: &[(&str, &str)]) -> Result<Vec<u8>, FailedAttempt<SourceError>> {
-        let mut request = self.agent.get(url).query_pairs(query.iter().copied());
-        request = request.header(header::ACCEPT, "application/json");
-        if let Some(credentials) = &self.settings.credentials {
-            request = request.header(header::AUTHORIZATION, credentials.header());
-        }
-        if let Some(tenant) = &self.settings.tenant {
-            request = request.header("X-Scope-OrgID", tenant);
-        }
+    fn read(
+        &self,
+        url: &str,
+        response: Result<Response<Body>, ureq::Error>,
+    ) -> Result<Vec<u8>, FailedAttempt<SourceError>> {
         let unreachable = |error: &ureq::Error| FailedAttempt::passing(self.unreachable(url, error));
-        let mut response = request.call().map_err(|error| unreachable(&error))?;
+        let mut response = response.map_err(|error| unreachable(&error))?;
         let limit = self.settings.answer_bytes_max;
         let mut body = Vec::new();
         let read = response.body_mut().as_reader().take(limit + 1).read_to_end(&mut body);
@@ -161,7 +221,7 @@ impl SourceClient {
         match body.trim_ascii_start().first() {
             Some(b'{' | b'[') => Ok(()),
             Some(b'<') => Err(SourceError::WebPage { title, url, example: self.settings.row.example }),
-            None => Err(SourceError::Unexpected { title, url, reason: "the answer is empty".to_owned() }),
+            None => Ok(()),
             Some(_) => {
                 let reason = format!("the answer begins with {:?}", text_of(body, 80));
                 Err(SourceError::Unexpected { title, url, reason })
@@ -173,13 +233,14 @@ impl SourceClient {
 /// Longest message of a server that is shown, in characters.
 const MESSAGE_CHARS_MAX: usize = 300;
 
-/// The server's message in an unsuccessful response: Jaeger's `errors`, a `message`, or a short text.
+/// The server's message in an unsuccessful response: Jaeger's `errors`, a `message`, Elasticsearch's reason, or a short text.
 fn message_of(response: &Response<Body>, body: &[u8]) -> String {
     if let Some(location) = response.headers().get(header::LOCATION) {
         return format!("it redirects to {}", text_of(location.as_bytes(), MESSAGE_CHARS_MAX));
     }
     let document: Value = serde_json::from_slice(body).unwrap_or_default();
-    let message = document["errors"][0]["msg"].as_str().or_else(|| document["message"].as_str());
+    let message = [&document["errors"][0]["msg"], &document["message"], &document["error"]["reason"]];
+    let message = message.iter().find_map(|message| message.as_str());
     if let Some(message) = message {
         return printable(message, MESSAGE_CHARS_MAX);
     }

@@ -18,6 +18,7 @@ pub(crate) const ROW: SourceRow = SourceRow {
     help: "Read traces from this Jaeger server, by its query API",
     example: "http://localhost:16686",
     format: "jaeger",
+    table: None,
     known_paths: &["/api/traces", "/api/services", "/api", "/search"],
     finest: Nanos::from_us(1),
     traces_per_answer: 200,

@@ -1,4 +1,5 @@
-//! Traces from servers that store them: Jaeger, Tempo, and Zipkin, by their query APIs.
+//! Traces from servers that store them: Jaeger, Tempo, and Zipkin by their query APIs, Elasticsearch, OpenSearch, and ClickHouse by
+//! their searches.
 //!
 //! ```text
 //! window ─► slices, halved until one answer holds each ─► HTTP ─► the format's reader ─► traces ─► Sink
@@ -8,8 +9,10 @@
 //! A source is a file and a row in [`SOURCES`]. Answers are read by the readers of files, so that a trace is the same from a
 //! server as from a file. The crate only sends queries; it never listens, writes, or follows redirects.
 
+mod clickhouse;
 mod client;
 mod document;
+mod elasticsearch;
 mod error;
 mod grid;
 mod jaeger;
@@ -29,4 +32,5 @@ pub use summary::{SourceSummary, WindowSummary};
 pub use time_slice::TimeSlice;
 
 /// Every kind of server, in the order in which help and manual list them.
-pub static SOURCES: &[SourceRow] = &[jaeger::ROW, tempo::ROW, zipkin::ROW];
+pub static SOURCES: &[SourceRow] =
+    &[jaeger::ROW, tempo::ROW, zipkin::ROW, elasticsearch::ROW, clickhouse::ROW, clickhouse::SIGNOZ_ROW];

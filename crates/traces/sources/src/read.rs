@@ -114,7 +114,7 @@ fn nothing_in(
     let latest = services.iter().take(LATEST_SERVICES_MAX);
     // A help only: a server that does not answer this is no other error.
     match latest.filter_map(|service| latest_start(client, request, recent, service.as_deref())).max() {
-        Some(start) => text.push_str(&format!("; one of its latest starts at {}", utc(start))),
+        Some(start) => text.push_str(&format!("; one of its last 7 days starts at {}", utc(start))),
         None => text.push_str(&format!(", and none in the 7 days before {}", utc(request.now))),
     }
     text.push_str(". Choose the window with --since and --until; times without an offset are UTC.");

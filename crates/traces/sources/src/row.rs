@@ -18,6 +18,8 @@ pub struct SourceRow {
     pub example: &'static str,
     /// The format of its answers, by the name of its reader.
     pub format: &'static str,
+    /// The table, or pattern of indices, that has the spans, where it is a database.
+    pub table: Option<&'static str>,
     /// Paths that belong to its API or pages and may be at the end of the URL.
     pub known_paths: &'static [&'static str],
     /// The unit of times in its queries; no slice is shorter.

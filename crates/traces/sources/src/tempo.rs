@@ -17,6 +17,7 @@ pub(crate) const ROW: SourceRow = SourceRow {
     help: "Read traces from this Grafana Tempo server, by its query API",
     example: "http://localhost:3200",
     format: "otlp-json",
+    table: None,
     known_paths: &["/api/search", "/api/traces", "/api"],
     finest: Nanos::from_secs(1),
     traces_per_answer: 200,

@@ -18,6 +18,7 @@ use laggard_model::{Losses, Nanos, Sink, TraceId};
 use laggard_parallel::parallel_map_owned;
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
+use std::ops::RangeInclusive;
 
 // Limit: queries to a trace server for one report | rejected: choose a shorter window, one service, or fewer traces
 /// Most queries.
@@ -26,8 +27,14 @@ const QUERIES_MAX: u64 = 200_000;
 /// Traces that are fetched at a time, where a server returns them one by one.
 const FETCHES_AT_ONCE: NonZeroUsize = NonZeroUsize::new(8).expect("not zero");
 
-/// Halvings of a window at which its first sample is read: 8 cells.
-const FIRST_SAMPLE_DEPTH: u32 = 3;
+/// Cells of the smallest sample of a window: as many as there are of the size of one answer in the requested traces.
+const CELLS_OF_SAMPLE: RangeInclusive<u64> = 8..=32;
+
+/// One query requests at most one in so many of all requested traces, so that a sample has many cells …
+const ANSWERS_MIN: u64 = 64;
+
+/// … but at least so many.
+const LIMIT_MIN: u64 = 10;
 
 /// Most occurrences of one loss that are passed on; damage can state any number.
 const COUNTED_MAX: u64 = 1 << 20;
@@ -58,6 +65,8 @@ pub(crate) struct WindowReader<'a> {
     sink: &'a mut dyn Sink,
     progress: &'a dyn Progress,
     known: HashSet<TraceId>,
+    /// Most traces of one query where the slice cannot be halved.
+    finest_limit: u64,
     pub(crate) bytes: u64,
     pub(crate) queries: u64,
     pub(crate) unreturned: u64,
@@ -80,6 +89,7 @@ impl<'a> WindowReader<'a> {
             sink,
             progress,
             known: HashSet::new(),
+            finest_limit: request.traces_max,
             bytes: 0,
             queries: 0,
             unreturned: 0,
@@ -88,6 +98,7 @@ impl<'a> WindowReader<'a> {
 
     /// Reads a window: at most about the requested number of traces.
     pub(crate) fn read(&mut self, window: TimeSlice) -> Result<WindowSummary, SourceError> {
+        self.finest_limit = self.request.traces_max;
         let mut summary = WindowSummary { window, traces: 0, slices: 1, one_in: 1, crowded: 0 };
         if let SliceContent::Traces(traces) = self.query(window)? {
             self.accept(window, traces, &mut summary)?;
@@ -95,7 +106,11 @@ impl<'a> WindowReader<'a> {
         }
         let grid = Grid { window, depth: self.depth(window)? };
         summary.slices = grid.cells();
-        let mut share = grid.depth.saturating_sub(FIRST_SAMPLE_DEPTH);
+        self.finest_limit =
+            self.limit().max(self.request.traces_max / grid.cells().min(*CELLS_OF_SAMPLE.end()));
+        let cells =
+            (self.request.traces_max / self.limit()).clamp(*CELLS_OF_SAMPLE.start(), *CELLS_OF_SAMPLE.end());
+        let mut share = grid.depth.saturating_sub(cells.ilog2());
         let is_first = |index: u64, share: u32| grid.rank(index) >= share;
         for index in (0..grid.cells()).filter(|&index| is_first(index, share)) {
             self.read_cell(grid.cell(index), &mut summary)?;
@@ -146,16 +161,16 @@ impl<'a> WindowReader<'a> {
         Ok(())
     }
 
-    /// Most traces of one query: fewer where few are requested, so that the first sample is not more.
+    /// Most traces of one query.
     fn limit(&self) -> u64 {
-        let cells = 1 << FIRST_SAMPLE_DEPTH;
-        (self.request.traces_max / cells).clamp(1, self.client.row().traces_per_answer)
+        let most = self.client.row().traces_per_answer;
+        (self.request.traces_max / ANSWERS_MIN).clamp(LIMIT_MIN.min(most), most)
     }
 
     /// The traces of a slice of all services, or that there are too many; a slice that cannot be halved has what is returned.
     fn query(&mut self, slice: TimeSlice) -> Result<SliceContent, SourceError> {
         let mut content = SliceTraces::default();
-        let limit = self.limit();
+        let limit = if self.can_halve(slice) { self.limit() } else { self.finest_limit };
         for service in self.services.clone() {
             self.queries += 1;
             if self.queries > QUERIES_MAX {

@@ -17,6 +17,7 @@ pub(crate) const ROW: SourceRow = SourceRow {
     help: "Read traces from this Zipkin server, by its query API",
     example: "http://localhost:9411",
     format: "zipkin",
+    table: None,
     known_paths: &["/api/v2/traces", "/api/v2"],
     finest: Nanos::from_ms(1),
     traces_per_answer: 200,

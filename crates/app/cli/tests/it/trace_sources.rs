@@ -3,8 +3,9 @@
 
 use crate::outcome::{Outcome, command, finish, laggard};
 use laggard_testkit::{
-    Answering, HttpStandIn, StandInResponse, StoredTraces, jaeger_response, jaeger_traces, tempo_response,
-    tempo_traces, trace_stand_in, zipkin_response, zipkin_traces,
+    Answering, HttpStandIn, StandInResponse, StoredTraces, elasticsearch_response, elasticsearch_traces,
+    jaeger_response, jaeger_traces, tempo_response, tempo_traces, trace_stand_in, zipkin_response,
+    zipkin_traces,
 };
 use serde_json::Value;
 use std::path::PathBuf;
@@ -18,10 +19,16 @@ struct Kind {
     answering: Answering,
 }
 
-const KINDS: [Kind; 3] = [
+const KINDS: [Kind; 4] = [
     Kind { flag: "--jaeger", format: "jaeger", parse: jaeger_traces, answering: jaeger_response },
     Kind { flag: "--tempo", format: "otlp-json", parse: tempo_traces, answering: tempo_response },
     Kind { flag: "--zipkin", format: "zipkin", parse: zipkin_traces, answering: zipkin_response },
+    Kind {
+        flag: "--elasticsearch",
+        format: "jaeger",
+        parse: elasticsearch_traces,
+        answering: elasticsearch_response,
+    },
 ];
 
 /// Ten minutes from 09:00 with a slow device on some hosts.

@@ -29,7 +29,7 @@ fn a_server_that_is_not_there_is_named() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     for kind in &KINDS {
         let error = error_of(kind.settings(&format!("http://127.0.0.1:{port}")));
-        contains(&error, &[&format!("http://127.0.0.1:{port}/api/"), "does not answer", "is it running"]);
+        contains(&error, &[&format!("http://127.0.0.1:{port}/"), "does not answer", "is it running"]);
         assert!(matches!(error, SourceError::Unreachable { .. }));
     }
 }
@@ -55,7 +55,7 @@ fn a_path_that_is_not_there_is_named() {
         let kind = KINDS.iter().find(|kind| kind.name == *name).unwrap();
         let error = error_of(kind.settings(&format!("{}/base/", server.url())));
         let path = &server.received()[0].path;
-        assert!(path.starts_with("/base/api/"), "{path}");
+        assert!(path.starts_with("/base/"), "{path}");
         contains(&error, &[path, "404", "query API", "http://localhost:"]);
     }
 }

@@ -2,14 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that finds nothing fails")]
 
+mod clickhouse;
 mod errors;
 mod windows;
 
 use laggard_formats::{NoProgress, ReaderOptions};
 use laggard_model::{Collect, Timestamp, TraceId};
 use laggard_testkit::{
-    Answering, HttpStandIn, StoredTrace, StoredTraces, jaeger_response, tempo_response, trace_stand_in,
-    zipkin_response,
+    Answering, HttpStandIn, StoredTrace, StoredTraces, elasticsearch_document, elasticsearch_response,
+    jaeger_response, tempo_response, trace_stand_in, zipkin_response,
 };
 use laggard_trace_sources::{
     ReadRequest, SOURCES, SourceClient, SourceError, SourceSettings, SourceSummary, TimeSlice, read_traces,
@@ -28,10 +29,11 @@ struct Kind {
     document: fn(id: &str, start_us: i64) -> serde_json::Value,
 }
 
-const KINDS: [Kind; 3] = [
+const KINDS: [Kind; 4] = [
     Kind { name: "jaeger", answering: jaeger_response, document: jaeger_document },
     Kind { name: "tempo", answering: tempo_response, document: tempo_document },
     Kind { name: "zipkin", answering: zipkin_response, document: zipkin_document },
+    Kind { name: "elasticsearch", answering: elasticsearch_response, document: stored_document },
 ];
 
 /// Spans of a trace: service, id, parent, microseconds after its start, and length in microseconds.
@@ -52,6 +54,10 @@ fn jaeger_document(id: &str, start_us: i64) -> serde_json::Value {
     });
     json!({"traceID": id, "spans": spans,
            "processes": {"front": {"serviceName": "front"}, "back": {"serviceName": "back"}}})
+}
+
+fn stored_document(id: &str, start_us: i64) -> serde_json::Value {
+    elasticsearch_document(&jaeger_document(id, start_us))
 }
 
 fn zipkin_document(id: &str, start_us: i64) -> serde_json::Value {
@@ -98,9 +104,14 @@ impl Kind {
     }
 
     fn settings(&self, url: &str) -> SourceSettings {
-        let row = SOURCES.iter().find(|row| row.name == self.name).unwrap();
-        SourceSettings { pause: Duration::from_millis(1), ..SourceSettings::new(row, url) }
+        settings_of(self.name, url)
     }
+}
+
+/// Settings for a kind of server, with short pauses.
+fn settings_of(name: &str, url: &str) -> SourceSettings {
+    let row = SOURCES.iter().find(|row| row.name == name).unwrap();
+    SourceSettings { pause: Duration::from_millis(1), ..SourceSettings::new(row, url) }
 }
 
 /// A window in seconds after the start.

@@ -34,7 +34,8 @@ fn a_window_that_one_answer_holds_takes_one_query() {
         let found = read(kind.settings(&server.url()), &[window(0.0, 60.0)], Some("front"), 10_000).unwrap();
         assert_eq!(found.traces().len(), 20);
         let searches = server.received().iter().filter(|request| request.field("limit").is_some()).count();
-        assert_eq!(searches, 1, "{}", kind.name);
+        // Elasticsearch has two, for the ids and for the spans.
+        assert_eq!(searches, usize::from(kind.name != "elasticsearch"), "{}", kind.name);
     }
 }
 
@@ -43,17 +44,17 @@ fn of_more_traces_than_requested_the_sample_is_spread_evenly() {
     for kind in &KINDS {
         // An hour; three times as many traces in its second half.
         let starts = (0..3_600_i64).flat_map(|second| {
-            let count = if second < 1_800 { 4 } else { 12 };
-            (0..count).map(move |index| second * 1_000_000 + index * 80_000)
+            let count = if second < 1_800 { 2 } else { 6 };
+            (0..count).map(move |index| second * 1_000_000 + index * 160_000)
         });
         let server = kind.serve(starts);
-        let found = read(kind.settings(&server.url()), &[window(0.0, 3_600.0)], None, 4_000).unwrap();
+        let found = read(kind.settings(&server.url()), &[window(0.0, 3_600.0)], None, 2_000).unwrap();
         let summary = &found.summary.windows[0];
-        assert!(summary.one_in > 1 && (2_000..=4_400).contains(&summary.traces), "{} {summary:?}", kind.name);
+        assert!(summary.one_in > 1 && (1_000..=2_200).contains(&summary.traces), "{} {summary:?}", kind.name);
         let starts = found.starts_s();
         let late = starts.iter().filter(|&&start| start >= 1_800.0).count() as f64 / starts.len() as f64;
         assert!(
-            (0.70..0.80).contains(&late),
+            (0.68..0.82).contains(&late),
             "{}: three quarters of the traces are late, read {late}",
             kind.name
         );
@@ -61,7 +62,7 @@ fn of_more_traces_than_requested_the_sample_is_spread_evenly() {
         for tenth in 0..10 {
             let range = f64::from(tenth) * 360.0..f64::from(tenth + 1) * 360.0;
             let count = starts.iter().filter(|&start| range.contains(start)).count() as f64;
-            let all = if tenth < 5 { 1_440.0 } else { 4_320.0 };
+            let all = if tenth < 5 { 720.0 } else { 2_160.0 };
             let share = count / all * summary.one_in as f64;
             assert!((0.5..1.6).contains(&share), "{}: {share} in tenth {tenth}", kind.name);
         }
@@ -87,12 +88,17 @@ fn a_baseline_is_a_window_of_its_own() {
 }
 
 #[test]
-fn a_burst_that_no_slice_separates_is_a_caution() {
+fn a_burst_that_no_slice_separates_is_read_as_far_as_requested() {
     let kind = &KINDS[1];
+    // Tempo's times are seconds.
     let server = kind.serve((0..500).map(|index| 30_000_000 + index));
-    let found = read(kind.settings(&server.url()), &[window(0.0, 60.0)], None, 10_000).unwrap();
-    assert_eq!((found.summary.windows[0].traces, found.summary.windows[0].crowded), (200, 1));
-    assert!(found.summary.cautions()[0].contains("more traces than one answer holds"));
+    let read_of =
+        |traces_max| read(kind.settings(&server.url()), &[window(0.0, 60.0)], None, traces_max).unwrap();
+    let all = read_of(20_000).summary;
+    assert_eq!((all.windows[0].traces, all.windows[0].crowded), (500, 0));
+    let part = read_of(3_200).summary;
+    assert_eq!((part.windows[0].traces, part.windows[0].crowded), (100, 1));
+    assert!(part.cautions()[0].contains("more traces than one answer holds"), "{:?}", part.cautions());
 }
 
 #[test]
