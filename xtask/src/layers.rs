@@ -329,8 +329,7 @@ pub(crate) fn check(repository: &Repository) -> Judgment {
         _ => None,
     };
     let Some(metadata) = metadata else { return Err(vec!["cargo metadata failed".to_owned()]) };
-    let arrows = arrows(&metadata);
-    let areas = areas(&metadata);
+    let (arrows, areas) = (arrows(&metadata), areas(&metadata));
     let mut violations = violations(&arrows);
     violations.extend(area_violations(&arrows, &areas));
     judge(violations, || {

@@ -85,17 +85,18 @@ impl TraceApi for SpanTable {
         let (service, table, when) = (self.service, table_of(client)?, self.within(slice));
         let query =
             format!("SELECT DISTINCT {service} AS service FROM {table} WHERE {when} LIMIT {SERVICES_MAX}");
-        let rows = rows_of::<ServiceRow>(client, &query)?;
-        Ok(rows.into_iter().map(|row| row.service).collect())
+        let mut services = Vec::new();
+        each_row(client, &query, |row: ServiceRow| services.push(row.service))?;
+        Ok(services)
     }
 
     fn traces(&self, client: &SourceClient, query: &SliceQuery<'_>) -> Result<SliceAnswer, SourceError> {
         let sql = self.query(&table_of(client)?, query);
         let mut document = Vec::new();
-        for row in rows_of::<SpanRow>(client, &sql)? {
+        each_row(client, &sql, |row: SpanRow| {
             document.extend_from_slice(row.otlp().to_string().as_bytes());
             document.push(b'\n');
-        }
+        })?;
         Ok(SliceAnswer::Document(document))
     }
 }
@@ -150,8 +151,12 @@ fn table_of(client: &SourceClient) -> Result<String, SourceError> {
     ))
 }
 
-/// The rows of a query.
-fn rows_of<R: for<'a> Deserialize<'a>>(client: &SourceClient, query: &str) -> Result<Vec<R>, SourceError> {
+/// Passes the rows of a query on.
+fn each_row<R: for<'a> Deserialize<'a>>(
+    client: &SourceClient,
+    query: &str,
+    mut pass_on: impl FnMut(R),
+) -> Result<(), SourceError> {
     let fields = [("query", query), ("default_format", "JSONEachRow")];
     let answer = match client.get_rows("/", &fields) {
         Err(SourceError::Status { message, .. }) if message.starts_with(UNKNOWN_TABLE) => {
@@ -164,15 +169,14 @@ fn rows_of<R: for<'a> Deserialize<'a>>(client: &SourceClient, query: &str) -> Re
         }
         answer => answer?,
     };
-    let lines = answer.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
-    // After an error in the middle of an answer, its text or an `exception` follows the rows.
-    let row = |line: &[u8]| {
-        serde_json::from_slice(line).map_err(|_| {
-            let reason = format!("not a row: {}", String::from_utf8_lossy(&line[..line.len().min(600)]));
-            client.unexpected("/", &reason)
-        })
-    };
-    lines.map(row).collect()
+    for line in answer.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+        // After an error in the middle of an answer, its text or an `exception` follows the rows.
+        pass_on(serde_json::from_slice(line).map_err(|_| {
+            let start = String::from_utf8_lossy(&line[..line.len().min(600)]);
+            client.unexpected("/", &format!("not a row: {start}"))
+        })?);
+    }
+    Ok(())
 }
 
 #[derive(Deserialize)]

@@ -14,6 +14,9 @@ use ureq::{Agent, Body, RequestBuilder};
 /// Largest answer in bytes, decompressed.
 const ANSWER_BYTES_MAX: u64 = 256 << 20;
 
+/// Largest list of services or traces, in bytes.
+const LIST_BYTES_MAX: u64 = 32 << 20;
+
 /// How to reach a server.
 #[derive(Clone, Debug)]
 pub struct SourceSettings {
@@ -162,6 +165,10 @@ impl SourceClient {
     /// The JSON at a path as a value.
     pub(crate) fn get_value(&self, path: &str, query: &[(&str, &str)]) -> Result<Value, SourceError> {
         let body = self.get(path, query)?;
+        if body.len() as u64 > LIST_BYTES_MAX {
+            let url = format!("{}{path}", self.base);
+            return Err(SourceError::TooLarge { url, limit: LIST_BYTES_MAX });
+        }
         serde_json::from_slice(&body).map_err(|error| self.unexpected(path, &error.to_string()))
     }
 

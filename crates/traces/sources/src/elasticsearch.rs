@@ -8,6 +8,7 @@ use crate::error::SourceError;
 use crate::row::{SliceAnswer, SliceQuery, SourceRow, TraceApi};
 use crate::time_slice::TimeSlice;
 use laggard_model::Nanos;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// The row in [`SOURCES`](crate::SOURCES).
@@ -69,9 +70,8 @@ fn groups(
     });
     let (answer, _) = search_in(client, &search)?;
     // Without an index there is no group.
-    let buckets =
-        answer["aggregations"]["groups"]["buckets"].as_array().map(Vec::as_slice).unwrap_or_default();
-    Ok(buckets.iter().filter_map(|bucket| bucket["key"].as_str()).map(str::to_owned).collect())
+    let buckets = answer.aggregations.unwrap_or_default().groups.buckets;
+    Ok(buckets.into_iter().map(|bucket| bucket.key).collect())
 }
 
 /// Adds all spans of some traces to a document.
@@ -91,13 +91,55 @@ fn pages(
         document.extend_from_slice(&text);
         document.push(b'\n');
         client.check_size(document.len())?;
-        let hits = answer["hits"]["hits"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let last = hits.last().map(|hit| hit["sort"].clone()).filter(|_| hits.len() >= PAGE);
-        match last {
-            Some(last) if last.is_array() => search["search_after"] = last,
+        let hits = answer.hits.unwrap_or_default().hits;
+        match hits.last().and_then(|hit| hit.sort.as_ref()) {
+            Some(last) if hits.len() >= PAGE => search["search_after"] = last.clone(),
             _ => return Ok(()),
         }
     }
+}
+
+/// What is used of an answer, beside the spans.
+#[derive(Deserialize, Default)]
+struct SearchAnswer {
+    hits: Option<Hits>,
+    #[serde(default)]
+    timed_out: bool,
+    #[serde(default, rename = "_shards")]
+    shards: Shards,
+    aggregations: Option<Aggregations>,
+}
+
+#[derive(Deserialize, Default)]
+struct Hits {
+    #[serde(default)]
+    hits: Vec<Hit>,
+}
+
+#[derive(Deserialize)]
+struct Hit {
+    sort: Option<Value>,
+}
+
+#[derive(Deserialize, Default)]
+struct Shards {
+    #[serde(default)]
+    failed: u64,
+}
+
+#[derive(Deserialize, Default)]
+struct Aggregations {
+    groups: Groups,
+}
+
+#[derive(Deserialize, Default)]
+struct Groups {
+    buckets: Vec<Bucket>,
+}
+
+#[derive(Deserialize)]
+struct Bucket {
+    key: String,
 }
 
 fn within(slice: TimeSlice) -> Value {
@@ -106,7 +148,7 @@ fn within(slice: TimeSlice) -> Value {
 }
 
 /// The answer of a search, and its text.
-fn search_in(client: &SourceClient, search: &Value) -> Result<(Value, Vec<u8>), SourceError> {
+fn search_in(client: &SourceClient, search: &Value) -> Result<(SearchAnswer, Vec<u8>), SourceError> {
     let table = client.table();
     let is_name =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'*' | b',' | b':');
@@ -117,12 +159,12 @@ fn search_in(client: &SourceClient, search: &Value) -> Result<(Value, Vec<u8>), 
     }
     let path = format!("/{table}/_search");
     let text = client.post(&path, &[("ignore_unavailable", "true")], search)?;
-    let answer: Value =
+    let answer: SearchAnswer =
         serde_json::from_slice(&text).map_err(|error| client.unexpected(&path, &error.to_string()))?;
-    if !answer["hits"].is_object() {
+    if answer.hits.is_none() {
         return Err(client.unexpected(&path, "the answer has no \"hits\""));
     }
-    if answer["timed_out"] == true || answer["_shards"]["failed"].as_u64().unwrap_or(0) > 0 {
+    if answer.timed_out || answer.shards.failed > 0 {
         let reason = "the search was not completed on all shards, so traces would be missing";
         return Err(client.unexpected(&path, reason));
     }

@@ -26,7 +26,7 @@ mod zipkin;
 
 pub use client::{SourceClient, SourceSettings};
 pub use error::{BASIC_VARIABLE, SourceError, TOKEN_VARIABLE};
-pub use read::{ReadRequest, read_traces};
+pub use read::{ReadRequest, SourceProgress, read_traces};
 pub use row::SourceRow;
 pub use summary::{SourceSummary, WindowSummary};
 pub use time_slice::TimeSlice;

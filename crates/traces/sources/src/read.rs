@@ -7,8 +7,18 @@ use crate::row::{SliceAnswer, SliceQuery};
 use crate::summary::SourceSummary;
 use crate::time_slice::{TimeSlice, utc};
 use crate::window_reader::WindowReader;
-use laggard_formats::{Progress, ReaderOptions, find_format};
+use laggard_formats::{NoProgress, Progress, ReaderOptions, find_format};
 use laggard_model::{Nanos, Sink, Timestamp};
+
+/// Receives the progress of reading from a server.
+pub trait SourceProgress: Progress {
+    /// So many of the slices of a window are read.
+    fn slices(&self, read: u64, all: u64);
+}
+
+impl SourceProgress for NoProgress {
+    fn slices(&self, _read: u64, _all: u64) {}
+}
 
 /// What is read from a server.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +43,7 @@ pub fn read_traces(
     client: &SourceClient,
     request: &ReadRequest<'_>,
     sink: &mut dyn Sink,
-    progress: &dyn Progress,
+    progress: &dyn SourceProgress,
 ) -> Result<SourceSummary, SourceError> {
     let row = client.row();
     let format = find_format(row.format).expect("every row names a format");

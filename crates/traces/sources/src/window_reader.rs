@@ -9,11 +9,11 @@ use crate::client::SourceClient;
 use crate::document::{AnsweredTrace, TraceDocument};
 use crate::error::SourceError;
 use crate::grid::{DEPTH_MAX, Grid, preferred_half};
-use crate::read::ReadRequest;
+use crate::read::{ReadRequest, SourceProgress};
 use crate::row::{ListedTrace, SliceAnswer, SliceQuery};
 use crate::summary::WindowSummary;
 use crate::time_slice::TimeSlice;
-use laggard_formats::{Format, Progress};
+use laggard_formats::Format;
 use laggard_model::{Losses, Nanos, Sink, TraceId};
 use laggard_parallel::parallel_map_owned;
 use std::collections::HashSet;
@@ -63,8 +63,10 @@ pub(crate) struct WindowReader<'a> {
     /// Each is queried.
     pub(crate) services: Vec<Option<String>>,
     sink: &'a mut dyn Sink,
-    progress: &'a dyn Progress,
+    progress: &'a dyn SourceProgress,
     known: HashSet<TraceId>,
+    /// Of the present window.
+    cells_read: u64,
     /// Most traces of one query where the slice cannot be halved.
     finest_limit: u64,
     pub(crate) bytes: u64,
@@ -79,7 +81,7 @@ impl<'a> WindowReader<'a> {
         request: &'a ReadRequest<'a>,
         services: Vec<Option<String>>,
         sink: &'a mut dyn Sink,
-        progress: &'a dyn Progress,
+        progress: &'a dyn SourceProgress,
     ) -> WindowReader<'a> {
         WindowReader {
             client,
@@ -89,6 +91,7 @@ impl<'a> WindowReader<'a> {
             sink,
             progress,
             known: HashSet::new(),
+            cells_read: 0,
             finest_limit: request.traces_max,
             bytes: 0,
             queries: 0,
@@ -98,7 +101,7 @@ impl<'a> WindowReader<'a> {
 
     /// Reads a window: at most about the requested number of traces.
     pub(crate) fn read(&mut self, window: TimeSlice) -> Result<WindowSummary, SourceError> {
-        self.finest_limit = self.request.traces_max;
+        (self.finest_limit, self.cells_read) = (self.request.traces_max, 0);
         let mut summary = WindowSummary { window, traces: 0, slices: 1, one_in: 1, crowded: 0 };
         if let SliceContent::Traces(traces) = self.query(window)? {
             self.accept(window, traces, &mut summary)?;
@@ -111,18 +114,28 @@ impl<'a> WindowReader<'a> {
         let cells =
             (self.request.traces_max / self.limit()).clamp(*CELLS_OF_SAMPLE.start(), *CELLS_OF_SAMPLE.end());
         let mut share = grid.depth.saturating_sub(cells.ilog2());
-        let is_first = |index: u64, share: u32| grid.rank(index) >= share;
-        for index in (0..grid.cells()).filter(|&index| is_first(index, share)) {
-            self.read_cell(grid.cell(index), &mut summary)?;
-        }
+        self.read_cells(grid, |rank| rank >= share, &mut summary)?;
         while share > 0 && 2 * summary.traces <= self.request.traces_max {
             share -= 1;
-            for index in (0..grid.cells()).filter(|&index| grid.rank(index) == share) {
-                self.read_cell(grid.cell(index), &mut summary)?;
-            }
+            self.read_cells(grid, |rank| rank == share, &mut summary)?;
         }
         summary.one_in = 1 << share;
         Ok(summary)
+    }
+
+    /// Reads the cells of some ranks in the order of time.
+    fn read_cells(
+        &mut self,
+        grid: Grid,
+        is_selected: impl Fn(u32) -> bool,
+        summary: &mut WindowSummary,
+    ) -> Result<(), SourceError> {
+        for index in (0..grid.cells()).filter(|&index| is_selected(grid.rank(index))) {
+            self.read_cell(grid.cell(index), summary)?;
+            self.cells_read += 1;
+            self.progress.slices(self.cells_read, grid.cells());
+        }
+        Ok(())
     }
 
     /// How often a full window is halved until a part of it where it is dense fits into one answer.

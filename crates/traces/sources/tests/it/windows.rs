@@ -144,3 +144,33 @@ fn names_of_services_are_sent_as_they_are() {
         assert_eq!(found.traces().len(), 5, "{name}");
     }
 }
+
+#[test]
+fn spans_of_elasticsearch_come_in_pages() {
+    let kind = &KINDS[3];
+    let mut traces = kind.traces([1_000_000].into_iter());
+    let trace = traces.values_mut().next().unwrap();
+    let spans = trace.document.as_array_mut().unwrap();
+    let child = spans[1].clone();
+    spans.extend((0..25_000).map(|index| {
+        let mut span = child.clone();
+        span["spanID"] = format!("{:016x}", 0x1_0000 + index).into();
+        span
+    }));
+    let traces = trace.clone();
+    let server = laggard_testkit::trace_stand_in([("1".to_owned(), traces)].into(), kind.answering);
+    let found = read(kind.settings(&server.url()), &[window(0.0, 60.0)], None, 10_000).unwrap();
+    assert_eq!((found.traces().len(), found.spans.spans.len()), (1, 25_003));
+    assert_eq!(server.received().len(), 1 + 3, "ids, and three pages");
+}
+
+#[test]
+fn a_search_that_fails_on_a_shard_is_an_error() {
+    for fault in ["\"timed_out\":true", "\"_shards\":{\"failed\":1}"] {
+        let server = HttpStandIn::new(move |_, _| {
+            StandInResponse::json(format!("{{{fault},\"hits\":{{\"hits\":[]}},\"aggregations\":null}}"))
+        });
+        let error = read(KINDS[3].settings(&server.url()), &[window(0.0, 60.0)], None, 100).err().unwrap();
+        assert!(error.to_string().contains("not completed on all shards"), "{error}");
+    }
+}
