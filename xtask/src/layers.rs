@@ -172,6 +172,7 @@ const LAYERS: &[Layer] = &[
             "laggard-kernel-diagnose",
             "laggard-params",
             "laggard-store",
+            "laggard-trace-sources",
             "laggard-system",
             "laggard-ui",
         ],
@@ -380,8 +381,7 @@ fn areas(metadata: &Value) -> BTreeMap<String, &'static str> {
 
 fn crates_by_area(areas: &BTreeMap<String, &'static str>) -> String {
     let count = |area: &str| areas.values().filter(|known| **known == area).count();
-    let counts: Vec<String> = AREAS.iter().map(|(area, _)| format!("{area} {}", count(area))).collect();
-    counts.join(", ")
+    AREAS.iter().map(|(area, _)| format!("{area} {}", count(area))).collect::<Vec<_>>().join(", ")
 }
 
 /// Arrows of the product that lead to an area that is not below.

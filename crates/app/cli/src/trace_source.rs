@@ -124,7 +124,7 @@ impl TraceSource {
             service,
             traces_max: self.source_traces.get(),
             reader: &input.reader,
-            now: now(),
+            now: Some(now()),
         };
         let mut sink = CountingSink::new(Ingest::new(limits), meter);
         let summary = read_traces(&client, &request, &mut sink, meter).map_err(failure)?;

@@ -19,6 +19,7 @@ mod listen;
 mod objectives;
 mod operations;
 mod pages;
+mod pull;
 mod receive;
 mod recordings;
 mod rotation;
@@ -38,5 +39,5 @@ pub use run::{ServeEnvironment, ServeError, serve};
 pub use settings::{
     AlertSettings, CheckedSettings, Length, LimitSettings, LogForm, LogSettings, ObjectiveSettings,
     RecordingSettings, Scope, SelfTracingSettings, ServeSettings, SettingError, Size, StorageSettings,
-    TenantSettings, TlsSettings, TokenSettings,
+    TenantSettings, TlsSettings, TokenSettings, TraceSourceSettings,
 };

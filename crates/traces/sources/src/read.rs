@@ -31,8 +31,8 @@ pub struct ReadRequest<'a> {
     pub traces_max: u64,
     /// How answers are read.
     pub reader: &'a ReaderOptions,
-    /// The present time: where a search for the server's latest trace ends.
-    pub now: Timestamp,
+    /// The present time, where a search for traces ends that the error of a window without any names; `None` for no search.
+    pub now: Option<Timestamp>,
 }
 
 /// Reads the traces of some windows, each trace once.
@@ -111,7 +111,10 @@ fn nothing_in(
     services: &[Option<String>],
 ) -> SourceError {
     let row = client.row();
-    let recent = TimeSlice { since: request.now.minus(LATEST_WITHIN), until: request.now };
+    let whose = request.service.map(|name| format!(" of service {name:?}")).unwrap_or_default();
+    let mut text = format!("{} at {} has no trace{whose} from {window}", row.title, client.base());
+    let Some(now) = request.now else { return SourceError::NoTrace(text) };
+    let recent = TimeSlice { since: now.minus(LATEST_WITHIN), until: now };
     if let (Some(name), false) = (request.service, row.api.needs_service())
         && let Ok(known) = row.api.services(client, recent)
         && !known.is_empty()
@@ -119,13 +122,11 @@ fn nothing_in(
     {
         return unknown_service(client, name, known);
     }
-    let whose = request.service.map(|name| format!(" of service {name:?}")).unwrap_or_default();
-    let mut text = format!("{} at {} has no trace{whose} from {window}", row.title, client.base());
     let latest = services.iter().take(LATEST_SERVICES_MAX);
     // A help only: a server that does not answer this is no other error.
     match latest.filter_map(|service| latest_start(client, request, recent, service.as_deref())).max() {
         Some(start) => text.push_str(&format!("; one of its last 7 days starts at {}", utc(start))),
-        None => text.push_str(&format!(", and none in the 7 days before {}", utc(request.now))),
+        None => text.push_str(&format!(", and none in the 7 days before {}", utc(now))),
     }
     text.push_str(". Choose the window with --since and --until; times without an offset are UTC.");
     SourceError::NoTrace(text)

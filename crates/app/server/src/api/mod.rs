@@ -42,6 +42,7 @@ mod trace;
 mod tree;
 mod uploads;
 
+pub(crate) use import::Filling;
 pub use openapi::document as openapi;
 pub(crate) use problem::ProblemKind;
 pub(crate) use queries::TenantQueries;

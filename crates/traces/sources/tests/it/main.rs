@@ -146,7 +146,7 @@ fn read(
     let client = SourceClient::new(settings)?;
     let reader = ReaderOptions::default();
     let now = window(7_200.0, 7_200.0).since;
-    let request = ReadRequest { windows, service, traces_max, reader: &reader, now };
+    let request = ReadRequest { windows, service, traces_max, reader: &reader, now: Some(now) };
     let mut spans = Collect::default();
     let summary = read_traces(&client, &request, &mut spans, &NoProgress)?;
     Ok(ReadSpans { spans, summary })
