@@ -25,6 +25,8 @@ const EXAMPLES: &str = "Examples:
   laggard compare main/ branch/ --service checkout --exit-code || echo slower
   laggard compare --tempo http://localhost:3200 --since -15m               with the 15 minutes before
 
+Servers: --jaeger, --tempo, and others read traces from servers (docs/manual/sources.md).
+
 Exit status: 0 success, 1 slower or changed (with --exit-code), 2 invalid usage, 3 unreadable input, 4 not enough data.";
 
 #[derive(Args, Debug)]

@@ -36,9 +36,11 @@ const EXAMPLES: &str = "Examples:
   laggard diagnose spans.csv --column trace_id=TraceID --column start_us=Begin --column duration_ms=Took
   laggard diagnose traces/ --deployment cart@1.4.3=2026-01-12T09:12:00Z    did it begin with this?
   laggard diagnose traces/ --exit-code || page-somebody
-  laggard diagnose --jaeger http://localhost:16686 --service frontend --since -15m --baseline-since -75m
+  laggard diagnose --jaeger http://localhost:16686 --service front --since -15m
   laggard diagnose --server http://localhost:4316 --since -15m             compared with the hour before that
   laggard diagnose --server http://localhost:4316 --since -15m --baseline none
+
+Servers: --jaeger, --tempo, and others read traces from servers (docs/manual/sources.md).
 
 Exit status: 0 success, 1 suspects were found (with --exit-code), 2 invalid usage, 3 unreadable input, 4 not enough data.";
 

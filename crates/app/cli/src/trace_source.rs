@@ -26,27 +26,26 @@ pub(crate) const SOURCE_GROUP: &str = "trace-source";
 /// Length of the window when the command line names no start.
 const HOUR: Nanos = Nanos::from_secs(3_600);
 
-/// The server, and how its traces are read.
+/// The server, and how its traces are read. The flags are in the manual; help shows those that most people need.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Reading from a trace server (docs/manual/sources.md)")]
 pub(crate) struct TraceSource {
     #[command(flatten)]
     server: SourceUrl,
     /// About the most traces to read of a window; of more, evenly spread slices of it are read, and the report says so
-    #[arg(long, value_name = "N", default_value = "10000", requires = SOURCE_GROUP)]
+    #[arg(long, value_name = "N", default_value = "10000", requires = SOURCE_GROUP, hide = true)]
     source_traces: NonZeroU64,
     /// Table (DATABASE.TABLE) or pattern of indices that has the spans, where the server is a database
     /// [default: otel_traces, signoz_traces.distributed_signoz_index_v3, jaeger-span-*]
-    #[arg(long, value_name = "NAME", requires = SOURCE_GROUP)]
+    #[arg(long, value_name = "NAME", requires = SOURCE_GROUP, hide = true)]
     source_table: Option<String>,
     /// Tenant of the server, sent as X-Scope-OrgID
-    #[arg(long, value_name = "NAME", requires = SOURCE_GROUP)]
+    #[arg(long, value_name = "NAME", requires = SOURCE_GROUP, hide = true)]
     source_tenant: Option<String>,
     /// File with the certificates (PEM) of the authorities to trust, instead of the well-known ones
-    #[arg(long, value_name = "FILE", requires = SOURCE_GROUP)]
+    #[arg(long, value_name = "FILE", requires = SOURCE_GROUP, hide = true)]
     source_ca_file: Option<PathBuf>,
     /// Longest time to wait for one answer of the server
-    #[arg(long, value_name = "LENGTH", value_parser = laggard_settings::parse_length, default_value = "60s", requires = SOURCE_GROUP)]
+    #[arg(long, value_name = "LENGTH", value_parser = laggard_settings::parse_length, default_value = "60s", requires = SOURCE_GROUP, hide = true)]
     source_timeout: Nanos,
 }
 
@@ -77,7 +76,7 @@ impl Args for SourceUrl {
     fn augment_args(command: Command) -> Command {
         let flag = |row: &SourceRow| {
             let help = format!("{}: {}", row.help, row.example);
-            Arg::new(row.name).long(row.name).value_name("URL").help(help)
+            Arg::new(row.name).long(row.name).value_name("URL").help(help).hide(true)
         };
         let group = ArgGroup::new(SOURCE_GROUP).args(SOURCES.iter().map(|row| row.name)).multiple(false);
         command.args(SOURCES.iter().map(flag)).group(group)

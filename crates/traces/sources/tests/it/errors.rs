@@ -153,7 +153,10 @@ fn a_server_that_takes_too_long_is_unreachable() {
     let settings =
         SourceSettings { timeout: Duration::from_millis(50), tries: 2, ..KINDS[0].settings(&server.url()) };
     contains(&error_of(settings), &["no answer within 0.05 s"]);
-    assert_eq!(server.received().len(), 2);
+    // Its threads may see the requests later than the client gives up.
+    while server.received().len() < 2 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 #[test]
