@@ -29,6 +29,11 @@ const LAYERS: &[Layer] = &[
         may_use: &["laggard-parallel", "laggard-model", "laggard-wire"],
         tests_may_use: &[],
     },
+    Layer {
+        name: "laggard-trace-sources",
+        may_use: &["laggard-parallel", "laggard-model", "laggard-formats", "laggard-system"],
+        tests_may_use: &[],
+    },
     Layer { name: "laggard-assembly", may_use: &["laggard-model"], tests_may_use: &[] },
     Layer { name: "laggard-prometheus", may_use: &["laggard-model", "laggard-system"], tests_may_use: &[] },
     Layer { name: "laggard-collect", may_use: &["laggard-system"], tests_may_use: &[] },
@@ -170,6 +175,7 @@ const LAYERS: &[Layer] = &[
             "laggard-kernel-diagnose",
             "laggard-params",
             "laggard-store",
+            "laggard-trace-sources",
             "laggard-system",
             "laggard-ui",
         ],
@@ -192,6 +198,7 @@ const LAYERS: &[Layer] = &[
             "laggard-align",
             "laggard-kernel-formats",
             "laggard-record",
+            "laggard-trace-sources",
             "laggard-prometheus",
             "laggard-collect",
             "laggard-agent",
@@ -287,6 +294,7 @@ const HEAVY: &[&str] =
 const LEAVES: &[(&str, &str)] = &[
     ("laggard-system", "ureq"),
     ("laggard-prometheus", "ureq"),
+    ("laggard-trace-sources", "ureq"),
     ("laggard-collect", "ureq"),
     ("laggard-agent", "ureq"),
     ("laggard-store", "arrow-array"),
@@ -327,8 +335,7 @@ pub(crate) fn check(repository: &Repository) -> Judgment {
         _ => None,
     };
     let Some(metadata) = metadata else { return Err(vec!["cargo metadata failed".to_owned()]) };
-    let arrows = arrows(&metadata);
-    let areas = areas(&metadata);
+    let (arrows, areas) = (arrows(&metadata), areas(&metadata));
     let mut violations = violations(&arrows);
     violations.extend(area_violations(&arrows, &areas));
     judge(violations, || {
@@ -379,8 +386,7 @@ fn areas(metadata: &Value) -> BTreeMap<String, &'static str> {
 
 fn crates_by_area(areas: &BTreeMap<String, &'static str>) -> String {
     let count = |area: &str| areas.values().filter(|known| **known == area).count();
-    let counts: Vec<String> = AREAS.iter().map(|(area, _)| format!("{area} {}", count(area))).collect();
-    counts.join(", ")
+    AREAS.iter().map(|(area, _)| format!("{area} {}", count(area))).collect::<Vec<_>>().join(", ")
 }
 
 /// Arrows of the product that lead to an area that is not below.

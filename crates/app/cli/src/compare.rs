@@ -6,6 +6,7 @@ use crate::output::RunOptions;
 use crate::progress::Meter;
 use crate::runtime::{facts, skipped};
 use crate::server::Server;
+use crate::trace_source::{LoadedSource, SOURCE_GROUP, TraceSource, windows_to_compare};
 use clap::Args;
 use laggard_diagnose::{CompareSettings, ComparedPopulation, Population, compare};
 use laggard_engine::{IngestSettings, LocalEngine, Requests, WINDOW_MARGIN};
@@ -22,6 +23,9 @@ const EXAMPLES: &str = "Examples:
   laggard compare traces/ --since 2026-01-12T09:20:00Z          the time before against the time after
   laggard compare traces/ --before-until 2026-01-12T09:10:00Z --since 2026-01-12T09:20:00Z
   laggard compare main/ branch/ --service checkout --exit-code || echo slower
+  laggard compare --tempo http://localhost:3200 --since -15m               with the 15 minutes before
+
+Servers: --jaeger, --tempo, and others read traces from servers (docs/manual/sources.md).
 
 Exit status: 0 success, 1 slower or changed (with --exit-code), 2 invalid usage, 3 unreadable input, 4 not enough data.";
 
@@ -29,13 +33,13 @@ Exit status: 0 success, 1 slower or changed (with --exit-code), 2 invalid usage,
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Compare {
     /// The set before and the set after; or one data set, with windows
-    #[arg(value_name = "PATH", num_args = 0..=2)]
+    #[arg(value_name = "PATH", num_args = 0..=2, conflicts_with = SOURCE_GROUP)]
     pub(crate) paths: Vec<PathBuf>,
     /// More of the set before: file, folder or pattern
-    #[arg(long, value_name = "PATH", conflicts_with = "server")]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["server", SOURCE_GROUP])]
     pub(crate) before: Vec<PathBuf>,
     /// More of the set after
-    #[arg(long, value_name = "PATH", conflicts_with = "server")]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["server", SOURCE_GROUP])]
     pub(crate) after: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) question: CompareParams,
@@ -49,6 +53,8 @@ pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) memory: SpanMemory,
     #[command(flatten)]
+    pub(crate) source: TraceSource,
+    #[command(flatten)]
     pub(crate) server: Server,
 }
 
@@ -59,34 +65,56 @@ pub(crate) fn run(arguments: &Compare) -> Result<Status, CommandError> {
     {
         return answered;
     }
-    let comparison = compare_files(arguments)?;
+    let comparison = comparison(arguments)?;
     arguments.run.write(&comparison)?;
     Ok(verdicts.status(&comparison.verdict()))
 }
 
-/// The comparison of files.
-pub(crate) fn compare_files(arguments: &Compare) -> Result<Comparison, CommandError> {
+/// The comparison of files, or of windows of a trace server.
+pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError> {
     let settings = arguments.question.settings().map_err(CommandError::usage)?;
-    let question = Question::of(arguments)?;
     let input = arguments.inputs.settings().map_err(CommandError::usage)?;
-    let reading = SetReader {
-        input: &input,
-        threads: arguments.run.threads(),
-        // Two sets share the memory.
-        memory_bytes: arguments.memory.bytes / if question.after.is_some() { 2 } else { 1 },
-    };
-    let windows = question.windows;
-    match &question.after {
+    let reading =
+        SetReader { input: &input, threads: arguments.run.threads(), memory_bytes: arguments.memory.bytes };
+    if arguments.source.is_set() {
+        compare_in_source(arguments, &reading, &settings)
+    } else {
+        compare_files(arguments, &reading, &settings)
+    }
+}
+
+fn compare_files(
+    arguments: &Compare,
+    reading: &SetReader<'_>,
+    settings: &CompareSettings,
+) -> Result<Comparison, CommandError> {
+    let Question { before, after, windows } = Question::of(arguments)?;
+    match after {
         Some(after) => {
-            let before = reading.read(&question.before, windows[0])?;
-            let after = reading.read(after, windows[1])?;
-            answer(arguments, [&before, &after], windows, &settings, reading.threads)
+            let reading = reading.of_two();
+            let before = reading.read(&before, windows[0])?;
+            let after = reading.read(&after, windows[1])?;
+            answer(arguments, [&before, &after], windows, settings, reading.threads)
         }
         None => {
-            let whole = reading.read(&question.before, windows[0].join(windows[1]))?;
-            answer(arguments, [&whole, &whole], windows, &settings, reading.threads)
+            let whole = reading.read(&before, windows[0].join(windows[1]))?;
+            answer(arguments, [&whole, &whole], windows, settings, reading.threads)
         }
     }
+}
+
+/// Compares two windows of a server.
+fn compare_in_source(
+    arguments: &Compare,
+    reading: &SetReader<'_>,
+    settings: &CompareSettings,
+) -> Result<Comparison, CommandError> {
+    let windows = arguments.question.windows(ComparedData::One, now()).map_err(CommandError::usage)?;
+    let windows = windows_to_compare(windows, now())?;
+    let reading = reading.of_two();
+    let before = reading.read_source(arguments, windows[0])?;
+    let after = reading.read_source(arguments, windows[1])?;
+    answer(arguments, [&before, &after], windows, settings, reading.threads)
 }
 
 /// The two sets that are compared.
@@ -131,6 +159,7 @@ impl Question {
 }
 
 /// How sets are read.
+#[derive(Clone, Copy)]
 struct SetReader<'a> {
     input: &'a InputSettings,
     threads: NonZeroUsize,
@@ -141,28 +170,47 @@ struct SetReader<'a> {
 struct ReadSet {
     requests: Requests,
     facts: InputFacts,
-    paths: Vec<PathBuf>,
-    skipped: Option<String>,
+    label: String,
+    cautions: Vec<String>,
 }
 
 impl SetReader<'_> {
+    /// A reader of two sets, which share the memory.
+    fn of_two(&self) -> SetReader<'_> {
+        SetReader { memory_bytes: self.memory_bytes / 2, ..*self }
+    }
+
     fn read(&self, paths: &[PathBuf], window: Window) -> Result<ReadSet, CommandError> {
         let sources = expand(paths).map_err(CommandError::unreadable)?;
-        let limits = IngestSettings {
+        let meter = Meter::new(&sources);
+        let loaded = load(&sources, self.input, self.limits(window), self.threads, &meter);
+        meter.done();
+        let loaded = loaded?;
+        let cautions = skipped(&loaded.outcome).into_iter().collect();
+        Ok(self.set(loaded, label(paths), cautions))
+    }
+
+    fn read_source(&self, arguments: &Compare, window: Window) -> Result<ReadSet, CommandError> {
+        let meter = Meter::without_total();
+        let service = arguments.question.service.as_deref();
+        let loaded = arguments.source.load(&[window], service, self.input, self.limits(window), &meter);
+        meter.done();
+        let LoadedSource { loaded, cautions } = loaded?;
+        Ok(self.set(loaded, arguments.source.label(), cautions))
+    }
+
+    fn limits(&self, window: Window) -> IngestSettings {
+        IngestSettings {
             memory_bytes: self.memory_bytes,
             since: window.since.minus(WINDOW_MARGIN),
             until: window.until.plus(WINDOW_MARGIN),
-        };
-        let meter = Meter::new(&sources);
-        let loaded = load(&sources, self.input, limits, self.threads, &meter);
-        meter.done();
-        let Loaded { ingest, outcome } = loaded?;
-        Ok(ReadSet {
-            requests: Requests::from_traces(ingest.finish(self.threads), self.threads),
-            facts: facts(&outcome),
-            paths: paths.to_vec(),
-            skipped: skipped(&outcome),
-        })
+        }
+    }
+
+    fn set(&self, loaded: Loaded, label: String, cautions: Vec<String>) -> ReadSet {
+        let Loaded { ingest, outcome } = loaded;
+        let requests = Requests::from_traces(ingest.finish(self.threads), self.threads);
+        ReadSet { requests, facts: facts(&outcome), label, cautions }
     }
 }
 
@@ -184,24 +232,25 @@ fn answer(
             selection: &selection,
         },
         facts: sets[side].facts.clone(),
-        label: label(&sets[side].paths, windows[side]),
+        label: window_label(&sets[side].label, windows[side]),
     });
     let engine = LocalEngine::new(threads);
     let mut comparison =
         compare([&populations[0], &populations[1]], settings, engine).map_err(CommandError::usage)?;
     let one_data_set = std::ptr::eq(sets[0], sets[1]);
     let read = if one_data_set { &sets[..1] } else { &sets[..] };
-    comparison.cautions.extend(read.iter().filter_map(|set| set.skipped.clone()));
+    comparison.cautions.extend(read.iter().flat_map(|set| set.cautions.clone()));
     Ok(comparison)
 }
 
-fn label(paths: &[PathBuf], window: Window) -> String {
+fn label(paths: &[PathBuf]) -> String {
     let mut text = paths.first().map_or_else(String::new, |path| path.display().to_string());
     if paths.len() > 1 {
         text.push_str(&format!(" and {} more", paths.len() - 1));
     }
-    if window != Window::ALL {
-        text.push_str(", a window of it");
-    }
     text
+}
+
+fn window_label(label: &str, window: Window) -> String {
+    if window == Window::ALL { label.to_owned() } else { format!("{label}, a window of it") }
 }

@@ -9,15 +9,16 @@ use crate::prometheus::PrometheusInput;
 use crate::runtime::{facts, skipped};
 use crate::samples::{SampleInput, load_samples_of_short_period};
 use crate::server::Server;
+use crate::trace_source::{LoadedSource, SOURCE_GROUP, TraceSource, windows_to_diagnose};
 use clap::Args;
 use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
 use laggard_engine::{IngestSettings, LocalEngine, Requests, WINDOW_MARGIN};
-use laggard_formats::expand;
+use laggard_formats::{InputSettings, expand};
 use laggard_metrics_questions::ChangesSettings;
 use laggard_model::Timestamp;
 use laggard_params::{
     BaselineData, BaselineMode, ChangesParams, DiagnoseParams, Inputs, SampleFormats, SampleQuestion, Text,
-    Weights, Windows,
+    Weights, Window, Windows,
 };
 use laggard_report::{DeclaredReport, InputFacts, OtherEvidence, Report, SystemEvent};
 use laggard_system::now;
@@ -35,8 +36,11 @@ const EXAMPLES: &str = "Examples:
   laggard diagnose spans.csv --column trace_id=TraceID --column start_us=Begin --column duration_ms=Took
   laggard diagnose traces/ --deployment cart@1.4.3=2026-01-12T09:12:00Z    did it begin with this?
   laggard diagnose traces/ --exit-code || page-somebody
+  laggard diagnose --jaeger http://localhost:16686 --service front --since -15m
   laggard diagnose --server http://localhost:4316 --since -15m             compared with the hour before that
   laggard diagnose --server http://localhost:4316 --since -15m --baseline none
+
+Servers: --jaeger, --tempo, and others read traces from servers (docs/manual/sources.md).
 
 Exit status: 0 success, 1 suspects were found (with --exit-code), 2 invalid usage, 3 unreadable input, 4 not enough data.";
 
@@ -44,20 +48,20 @@ Exit status: 0 success, 1 suspects were found (with --exit-code), 2 invalid usag
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Diagnose {
     /// Files, folders, patterns, or - for standard input (the default)
-    #[arg(value_name = "PATH")]
+    #[arg(value_name = "PATH", conflicts_with = SOURCE_GROUP)]
     pub(crate) paths: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) question: DiagnoseParams,
     /// Compare with these files, folders or patterns; repeat for more. With --server: `none` for no baseline; without it the
     /// server chooses one from its earlier requests
-    #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with = "baseline_rest")]
+    #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["baseline_rest", SOURCE_GROUP])]
     pub(crate) baseline: Vec<PathBuf>,
     /// Samples of CPU of the same time and half an hour or more before it: they say whether slow calls compute or wait; repeat for
     /// more
-    #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with = "server")]
+    #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["server", SOURCE_GROUP])]
     pub(crate) samples: Vec<PathBuf>,
     /// A kernel trace of a replica, by its name in the traces: HOST=TRACE; it says what slow calls wait for; repeat for more
-    #[arg(long, value_name = "HOST=TRACE", conflicts_with = "server")]
+    #[arg(long, value_name = "HOST=TRACE", conflicts_with_all = ["server", SOURCE_GROUP])]
     pub(crate) kernel: Vec<Text<HostTrace>>,
     #[command(flatten)]
     pub(crate) inputs: Inputs,
@@ -70,6 +74,8 @@ pub(crate) struct Diagnose {
     pub(crate) run: RunOptions,
     #[command(flatten)]
     pub(crate) memory: SpanMemory,
+    #[command(flatten)]
+    pub(crate) source: TraceSource,
     #[command(flatten)]
     pub(crate) server: Server,
 }
@@ -90,42 +96,89 @@ pub(crate) fn run(arguments: &Diagnose) -> Result<Status, CommandError> {
             return answered;
         }
     }
-    let report = diagnose_files(arguments)?;
+    let report = report_on_input(arguments)?;
     arguments.run.write(&report)?;
     Ok(verdicts.status(&report.verdict()))
 }
 
-/// The report on files.
-pub(crate) fn diagnose_files(arguments: &Diagnose) -> Result<Report, CommandError> {
+/// The report on files, or on a window of a trace server.
+pub(crate) fn report_on_input(arguments: &Diagnose) -> Result<Report, CommandError> {
     let settings = arguments.question.settings(now()).map_err(CommandError::usage)?;
     let data = if arguments.baseline.is_empty() { BaselineData::Same } else { BaselineData::Own };
     arguments.question.check_baseline(&settings, data).map_err(CommandError::usage)?;
     let mut input = arguments.inputs.settings().map_err(CommandError::usage)?;
     arguments.weights.apply(&mut input.reader);
+    let threads = arguments.run.threads();
+    let report = if arguments.source.is_set() {
+        report_on_source(arguments, settings, &input, threads)
+    } else {
+        report_on_files(arguments, &settings, &input, threads)
+    };
+    let mut report = report?;
+    add_evidence(&mut report, arguments, threads)?;
+    Ok(report)
+}
+
+/// The report on the traces of files.
+fn report_on_files(
+    arguments: &Diagnose,
+    settings: &DiagnoseSettings,
+    input: &InputSettings,
+    threads: NonZeroUsize,
+) -> Result<Report, CommandError> {
     let sources = expand(&arguments.paths).map_err(CommandError::unreadable)?;
     let earlier = match arguments.baseline.as_slice() {
         [] => Vec::new(),
         paths => expand(paths).map_err(CommandError::unreadable)?,
     };
-    let threads = arguments.run.threads();
     let sets = if earlier.is_empty() { 1 } else { 2 };
-    let limits = ingest_settings(&settings, arguments.memory.bytes / sets);
+    let limits = ingest_settings(settings, arguments.memory.bytes / sets);
     let all: Vec<_> = sources.iter().chain(&earlier).cloned().collect();
     let meter = Meter::new(&all);
     let read = || {
-        let loaded = load(&sources, &input, limits, threads, &meter)?;
+        let loaded = load(&sources, input, limits, threads, &meter)?;
         let baseline = match earlier.as_slice() {
             [] => None,
-            earlier => Some(load(earlier, &input, kept_of_baseline(&settings, limits), threads, &meter)?),
+            earlier => Some(load(earlier, input, kept_of_baseline(settings, limits), threads, &meter)?),
         };
         meter.stage("assembling and diagnosing");
-        report(loaded, baseline, &settings, arguments.question.events(now()), threads)
+        report(loaded, baseline, settings, arguments.question.events(now()), threads)
     };
     let report = read();
     meter.done();
-    let mut report = report?;
-    add_evidence(&mut report, arguments, threads)?;
-    Ok(report)
+    report
+}
+
+/// The report on the traces of a server: the window and its baseline are bounded, since a server may store any number.
+fn report_on_source(
+    arguments: &Diagnose,
+    settings: DiagnoseSettings,
+    input: &InputSettings,
+    threads: NonZeroUsize,
+) -> Result<Report, CommandError> {
+    let (window, baseline) = windows_to_diagnose(&settings, now())?;
+    let within = baseline.map(|Window { since, until }| BaselineChoice::Within { since, until });
+    let settings = DiagnoseSettings {
+        since: window.since,
+        until: window.until,
+        baseline: within.unwrap_or(BaselineChoice::None),
+        ..settings
+    };
+    let limits = ingest_settings(&settings, arguments.memory.bytes);
+    let meter = Meter::without_total();
+    let read = || {
+        let windows: Vec<Window> = [Some(window), baseline].into_iter().flatten().collect();
+        let service = arguments.question.service.as_deref();
+        let LoadedSource { loaded, cautions } =
+            arguments.source.load(&windows, service, input, limits, &meter)?;
+        meter.stage("assembling and diagnosing");
+        let mut report = report(loaded, None, &settings, arguments.question.events(now()), threads)?;
+        report.cautions.extend(cautions);
+        Ok(report)
+    };
+    let report = read();
+    meter.done();
+    report
 }
 
 /// Weighs what samples and kernel traces say about the cause. Transactions are counted by the spans where the samples do not

@@ -77,10 +77,10 @@ pub(crate) fn load_tables<G: ParallelLoad>(
     let read = || {
         let _abandoned = AbandonOnUnwind(&merge);
         while let Some(index) = merge.next() {
-            let mut sink = CountingSink { tables: empty(), meter, uncounted: 0 };
+            let mut sink = CountingSink::new(empty(), meter);
             let outcome = read_input(&sources[index], settings, &mut sink, meter);
-            meter.spans(sink.uncounted);
-            merge.add(index, outcome.map(|outcome| LoadedTables { tables: sink.tables, outcome }));
+            let tables = sink.finish();
+            merge.add(index, outcome.map(|outcome| LoadedTables { tables, outcome }));
         }
     };
     // Threads that belong to the work of this one, so that it can be canceled.
@@ -92,13 +92,23 @@ pub(crate) fn load_tables<G: ParallelLoad>(
 }
 
 /// Counts records for the progress bar.
-struct CountingSink<'a, G> {
+pub(crate) struct CountingSink<'a, G> {
     tables: G,
     meter: &'a Meter,
     uncounted: u64,
 }
 
 impl<G> CountingSink<'_, G> {
+    pub(crate) fn new(tables: G, meter: &Meter) -> CountingSink<'_, G> {
+        CountingSink { tables, meter, uncounted: 0 }
+    }
+
+    /// The tables, once everything is in them.
+    pub(crate) fn finish(self) -> G {
+        self.meter.spans(self.uncounted);
+        self.tables
+    }
+
     fn count(&mut self) {
         self.uncounted += 1;
         if self.uncounted == 1 << 14 {

@@ -15,6 +15,8 @@ pub(crate) struct Meter {
     started: Instant,
     bytes: AtomicU64,
     spans: AtomicU64,
+    /// Read and all slices of a window of a server.
+    slices: [AtomicU64; 2],
 }
 
 impl Meter {
@@ -30,7 +32,13 @@ impl Meter {
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("=> "));
         }
-        Meter { bar, started: Instant::now(), bytes: AtomicU64::new(0), spans: AtomicU64::new(0) }
+        Meter {
+            bar,
+            started: Instant::now(),
+            bytes: AtomicU64::new(0),
+            spans: AtomicU64::new(0),
+            slices: [AtomicU64::new(0), AtomicU64::new(0)],
+        }
     }
 
     /// A meter of events, of which it is not known how many there will be.
@@ -70,7 +78,8 @@ impl Meter {
         let seconds = self.started.elapsed().as_secs_f64().max(0.001);
         let rate = (spans as f64 / seconds) as u64;
         self.bar.set_position(bytes);
-        self.bar.set_message(match (bytes, spans) {
+        let [read, all] = [&self.slices[0], &self.slices[1]].map(|count| count.load(Ordering::Relaxed));
+        let message = match (bytes, spans) {
             (_, 0) => format!("reading {}", HumanBytes(bytes)),
             (0, _) => format!("reading {} events, {}/s", HumanCount(spans), HumanCount(rate)),
             _ => format!(
@@ -79,6 +88,10 @@ impl Meter {
                 HumanCount(spans),
                 HumanCount(rate)
             ),
+        };
+        self.bar.set_message(match all {
+            0 => message,
+            _ => format!("{message}, {} of {} slices", HumanCount(read), HumanCount(all)),
         });
     }
 }
@@ -86,6 +99,14 @@ impl Meter {
 impl Progress for Meter {
     fn bytes(&self, compressed_bytes: u64) {
         self.bytes.fetch_add(compressed_bytes, Ordering::Relaxed);
+        self.show();
+    }
+}
+
+impl laggard_trace_sources::SourceProgress for Meter {
+    fn slices(&self, read: u64, all: u64) {
+        self.slices[0].store(read, Ordering::Relaxed);
+        self.slices[1].store(all, Ordering::Relaxed);
         self.show();
     }
 }

@@ -6,12 +6,11 @@ use clap::Args;
 use laggard_metrics_questions::SampleFacts;
 use laggard_model::{Nanos, Timestamp};
 use laggard_prometheus::{
-    Client, ClientSettings, Credentials, DEFAULT_QUERIES, Half, PrometheusError, Query, TimeRange, fetch,
-    similar_names,
+    Client, ClientSettings, DEFAULT_QUERIES, Half, PrometheusError, Query, TimeRange, fetch, similar_names,
 };
 use laggard_report::NamedCount;
 use laggard_samples::SampleTable;
-use laggard_system::now;
+use laggard_system::{Credentials, now};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -132,8 +131,8 @@ fn queries(input: &PrometheusInput) -> Result<Vec<Query>, CommandError> {
 
 fn client(input: &PrometheusInput, url: &str) -> Result<Client, CommandError> {
     let credentials = match (&input.bearer_token_file, &input.basic_auth_file) {
-        (Some(file), _) => Some(Credentials::bearer(&text_of(file)?).map_err(failure)?),
-        (None, Some(file)) => Some(Credentials::basic(&text_of(file)?).map_err(failure)?),
+        (Some(file), _) => Some(Credentials::bearer(&text_of(file)?).map_err(CommandError::usage)?),
+        (None, Some(file)) => Some(Credentials::basic(&text_of(file)?).map_err(CommandError::usage)?),
         (None, None) => None,
     };
     let authorities_pem = match &input.ca_file {

@@ -3,6 +3,7 @@
 use crate::exit::{CommandError, Status, Verdicts};
 use crate::output::RunOptions;
 use crate::small_files::text_of;
+use crate::trace_source::SOURCE_GROUP;
 use clap::Args;
 use laggard_server::client::{QueryError, ServerAddress, query_server};
 use serde::Serialize;
@@ -13,7 +14,7 @@ use std::path::PathBuf;
 #[command(next_help_heading = "Querying a server (docs/manual/api.md)")]
 pub(crate) struct Server {
     /// Query the data stored by this server (`laggard serve`) instead of reading files: http://localhost:4316
-    #[arg(long, value_name = "URL", conflicts_with_all = ["paths", "format", "columns", "threads", "memory"])]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["paths", "format", "columns", "threads", "memory", SOURCE_GROUP])]
     server: Option<String>,
     #[command(flatten)]
     access: Access,

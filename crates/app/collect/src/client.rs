@@ -4,7 +4,7 @@ use crate::CollectError;
 use laggard_system::http::{ClientOptions, bearer};
 use std::time::Duration;
 use ureq::Agent;
-use ureq::http::{HeaderMap, header};
+use ureq::http::HeaderMap;
 
 /// How requests are sent.
 #[derive(Clone, Debug)]
@@ -43,8 +43,7 @@ impl ClientSettings {
     }
 }
 
-/// The pause that `Retry-After` requests in seconds; dates are ignored.
+/// The pause that `Retry-After` requests, at most ten minutes.
 pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let seconds = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
-    Some(Duration::from_secs(seconds).min(PAUSE_MAX))
+    laggard_system::http::retry_after(headers).map(|pause| pause.min(PAUSE_MAX))
 }

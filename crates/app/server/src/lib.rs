@@ -21,6 +21,7 @@ mod listen;
 mod objectives;
 mod operations;
 mod pages;
+mod pull;
 mod receive;
 mod recordings;
 mod rotation;
@@ -40,5 +41,5 @@ pub use run::{ServeEnvironment, ServeError, serve};
 pub use settings::{
     AlertSettings, CheckedSettings, Length, LimitSettings, LogForm, LogSettings, ObjectiveSettings,
     RecordingSettings, Scope, SelfTracingSettings, ServeSettings, SettingError, Size, StorageSettings,
-    TenantSettings, TlsSettings, TokenSettings,
+    TenantSettings, TlsSettings, TokenSettings, TraceSourceSettings,
 };

@@ -9,6 +9,7 @@ use crate::operations::{
     DataLock, Notice, OtelVariables, ProcessMemory, SelfTracing, SettingSources, measure, start_logs, trace,
 };
 use crate::pages;
+use crate::pull;
 use crate::receive::{self, Receivers};
 use crate::rotation::CredentialFiles;
 use crate::security::{Admission, TokenFiles, login_routes, protect};
@@ -96,6 +97,7 @@ async fn run(settings: CheckedSettings, environment: ServeEnvironment) -> Result
     tokio::spawn(api::supervise(state.clone(), limits.run_time.duration()));
     tokio::spawn(keep_signatures(state.clone()));
     tokio::spawn(watch_versions(state.tenants.clone(), stopping.clone()));
+    pull::start(&state, &settings.raw);
     let token_list = settings.raw.token_list();
     let token_files = TokenFiles::new(sources, token_list, &settings.tokens, state.admission.clone());
     let credentials = CredentialFiles::new(token_files, transport.clone(), state.issues.clone());

@@ -17,7 +17,7 @@ use tokio::sync::Mutex;
 pub(crate) const TENANT_LENGTH_MAX: usize = 64;
 
 /// The tenant of a server without tenants.
-const ONLY: &str = "default";
+pub(crate) const ONLY: &str = "default";
 
 /// The state of one tenant; without tenants there is one, called `default`. Handlers receive it as an extension of
 /// every admitted request.
@@ -111,6 +111,11 @@ impl Tenants {
             tenants.get(&name).await?;
         }
         Ok(tenants)
+    }
+
+    /// How data of all tenants are read.
+    pub(crate) fn reader(&self) -> &ReaderOptions {
+        &self.reader
     }
 
     /// The tenant of this name; a new one unless there are too many.

@@ -2,8 +2,8 @@
 
 use crate::CallFlag;
 use crate::{
-    CallRecord, Loss, Losses, Measure, Nanos, ReplicaSource, SampleRecord, Sampling, SpanEvent, SpanId,
-    SpanKind, SpanRecord, Status, Tid, Timestamp, TraceId,
+    CallRecord, Loss, Losses, Measure, Nanos, ReplicaSource, SampleRecord, Sampling, SpanAttributes,
+    SpanEvent, SpanId, SpanKind, SpanRecord, Status, Tid, Timestamp, TraceId,
 };
 
 /// Receives the records of one input, in the order of the input. A reader calls it for every record it could
@@ -103,9 +103,10 @@ pub struct OwnedSample {
     pub value: f64,
 }
 
-impl Sink for Collect {
-    fn span(&mut self, span: &SpanRecord<'_>) {
-        self.spans.push(OwnedSpan {
+impl OwnedSpan {
+    /// A copy of a record.
+    pub fn from_record(span: &SpanRecord<'_>) -> OwnedSpan {
+        OwnedSpan {
             trace_id: span.trace_id,
             trace_text: span.trace_text.map(str::to_owned),
             span_id: span.span_id,
@@ -122,7 +123,37 @@ impl Sink for Collect {
             resource_attributes: span.attributes.resource.to_owned(),
             attributes: span.attributes.span.to_owned(),
             thread: span.attributes.thread,
-        });
+        }
+    }
+
+    /// The record it is a copy of.
+    pub fn record(&self) -> SpanRecord<'_> {
+        SpanRecord {
+            trace_id: self.trace_id,
+            trace_text: self.trace_text.as_deref(),
+            span_id: self.span_id,
+            parent: self.parent,
+            service: &self.service,
+            replica: &self.replica,
+            replica_source: self.replica_source,
+            operation: &self.operation,
+            kind: self.kind,
+            status: self.status,
+            start: self.start,
+            inclusive: self.inclusive,
+            sampling: self.sampling,
+            attributes: SpanAttributes {
+                resource: &self.resource_attributes,
+                span: &self.attributes,
+                thread: self.thread,
+            },
+        }
+    }
+}
+
+impl Sink for Collect {
+    fn span(&mut self, span: &SpanRecord<'_>) {
+        self.spans.push(OwnedSpan::from_record(span));
     }
 
     fn call(&mut self, call: &CallRecord<'_>) {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 use ureq::Agent;
+use ureq::http::{HeaderMap, header};
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 
 /// How requests are sent.
@@ -85,22 +86,48 @@ pub fn root_certificates(pem: &[u8]) -> Result<RootCerts, PemError> {
     if certificates.is_empty() { Err(PemError) } else { Ok(RootCerts::new_with_certs(&certificates)) }
 }
 
+/// Why a text cannot be the URL that a server's API is below.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BaseUrlError {
+    /// It does not begin with `http://` or `https://` and a host, or has a query or white space.
+    NotHttp,
+    /// It has a user, and perhaps a password: it must not be shown.
+    User,
+}
+
+/// A URL that a server's API is below, as a user gives it, without slashes at its end.
+///
+/// # Errors
+/// When it is not an HTTP URL, has a user, or has a query.
+pub fn base_url(url: &str) -> Result<&str, BaseUrlError> {
+    let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://")).unwrap_or_default();
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    if authority.contains('@') {
+        return Err(BaseUrlError::User);
+    }
+    let is_outside = |c: char| matches!(c, '?' | '#') || c.is_whitespace();
+    if authority.is_empty() || rest.contains(is_outside) {
+        return Err(BaseUrlError::NotHttp);
+    }
+    Ok(url.trim_end_matches('/'))
+}
+
 /// The endpoint of a Laggard server's API below the URL that a user gives with `--server`.
 ///
 /// # Errors
 /// When it is not an HTTP URL, has a user, or has a query.
 pub fn server_endpoint(url: &str, path: &str) -> Result<String, &'static str> {
-    let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://")).unwrap_or_default();
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    if authority.contains('@') {
-        return Err("--server: the URL has a user; put a token into a file for --token-file");
-    }
-    let is_outside = |c: char| matches!(c, '?' | '#') || c.is_whitespace();
-    if authority.is_empty() || rest.contains(is_outside) {
-        return Err("--server is not a URL like http://localhost:4316 without a query");
-    }
-    let base = url.trim_end_matches('/');
+    let base = base_url(url).map_err(|error| match error {
+        BaseUrlError::User => "--server: the URL has a user; put a token into a file for --token-file",
+        BaseUrlError::NotHttp => "--server is not a URL like http://localhost:4316 without a query",
+    })?;
     Ok(format!("{}/api/v1/{path}", base.strip_suffix("/api/v1").unwrap_or(base)))
+}
+
+/// The pause that `Retry-After` requests in seconds; dates are ignored.
+pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let seconds = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds))
 }
 
 /// The value of an `Authorization` header for a bearer token.

@@ -2,10 +2,14 @@
 //! client, and other programs' text.
 
 mod clock;
+mod credentials;
 pub mod http;
 mod printable;
+mod retry;
 mod threads;
 
 pub use clock::now;
+pub use credentials::{Credentials, CredentialsError};
 pub use printable::printable;
+pub use retry::{FailedAttempt, with_retries};
 pub use threads::available_threads;

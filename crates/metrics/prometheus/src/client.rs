@@ -3,7 +3,8 @@
 use crate::answer::{Matrix, label_values, matrix, response_error};
 use crate::error::quoted;
 use crate::{Credentials, PrometheusError};
-use laggard_system::http::ClientOptions;
+use laggard_system::http::{BaseUrlError, ClientOptions, base_url, retry_after};
+use laggard_system::{FailedAttempt, with_retries};
 use std::io::Read;
 use std::time::Duration;
 use ureq::http::{Response, header};
@@ -42,9 +43,6 @@ impl ClientSettings {
         }
     }
 }
-
-/// Maximum pause accepted from `Retry-After`.
-const PAUSE_MAX: Duration = Duration::from_secs(30);
 
 /// Longer questions are sent in the body, because many servers limit addresses.
 const ADDRESS_BYTES_MAX: usize = 2_000;
@@ -96,29 +94,16 @@ impl Client {
 
     /// Sends a query, with retries.
     pub(crate) fn query_range(&self, query: &RangeQuery<'_>) -> Result<QueryResult, PrometheusError> {
-        let mut pause = self.settings.pause;
-        let mut tries_left = self.settings.tries.max(1);
-        loop {
-            tries_left -= 1;
-            let failure = match self.query_once(query) {
-                Ok(answered) => return Ok(answered),
-                Err(failure) => failure,
-            };
-            if tries_left == 0 || !failure.is_passing {
-                return Err(failure.error);
-            }
-            std::thread::sleep(failure.pause.unwrap_or(pause).min(PAUSE_MAX));
-            pause = pause.saturating_mul(2);
-        }
+        with_retries(self.settings.tries, self.settings.pause, || self.query_once(query))
     }
 
-    fn query_once(&self, query: &RangeQuery<'_>) -> Result<QueryResult, QueryError> {
+    fn query_once(&self, query: &RangeQuery<'_>) -> Result<QueryResult, FailedAttempt<PrometheusError>> {
         let sent = self.send(query);
-        let mut response = sent.map_err(|error| QueryError::retryable(self.unreachable(&error)))?;
+        let mut response = sent.map_err(|error| FailedAttempt::passing(self.unreachable(&error)))?;
         let status = response.status().as_u16();
         let body = self.body(&mut response, query)?;
         if response.status().is_success() {
-            let matrix = matrix(&body, &self.endpoint, query.promql).map_err(QueryError::permanent)?;
+            let matrix = matrix(&body, &self.endpoint, query.promql).map_err(FailedAttempt::permanent)?;
             return Ok(QueryResult { matrix, bytes: body.len() as u64 });
         }
         let retryable = matches!(status, 429 | 502 | 503 | 504);
@@ -127,7 +112,7 @@ impl Client {
             Some(PrometheusError::Refused { message, .. }) => self.status(status, message),
             _ => self.status(status, error_message(&response, &body)),
         };
-        Err(QueryError { error, is_passing: retryable, pause: retry_after(&response) })
+        Err(FailedAttempt { error, is_passing: retryable, pause: retry_after(response.headers()) })
     }
 
     /// The names of all metrics the server knows.
@@ -172,16 +157,20 @@ impl Client {
         request.call()
     }
 
-    fn body(&self, response: &mut Response<Body>, query: &RangeQuery<'_>) -> Result<Vec<u8>, QueryError> {
+    fn body(
+        &self,
+        response: &mut Response<Body>,
+        query: &RangeQuery<'_>,
+    ) -> Result<Vec<u8>, FailedAttempt<PrometheusError>> {
         let limit = self.settings.answer_bytes_max;
         let mut body = Vec::new();
         let read = response.body_mut().as_reader().take(limit + 1).read_to_end(&mut body);
         if let Err(error) = read {
-            return Err(QueryError::retryable(self.unreachable(&ureq::Error::from(error))));
+            return Err(FailedAttempt::passing(self.unreachable(&ureq::Error::from(error))));
         }
         if body.len() as u64 > limit {
             let query = query.promql.to_owned();
-            return Err(QueryError::permanent(PrometheusError::TooLarge { query, limit }));
+            return Err(FailedAttempt::permanent(PrometheusError::TooLarge { query, limit }));
         }
         Ok(body)
     }
@@ -199,30 +188,6 @@ impl Client {
     }
 }
 
-/// A try that failed.
-struct QueryError {
-    error: PrometheusError,
-    /// Whether another try may succeed.
-    is_passing: bool,
-    /// The pause requested by the server.
-    pause: Option<Duration>,
-}
-
-impl QueryError {
-    fn retryable(error: PrometheusError) -> QueryError {
-        QueryError { error, is_passing: true, pause: None }
-    }
-
-    fn permanent(error: PrometheusError) -> QueryError {
-        QueryError { error, is_passing: false, pause: None }
-    }
-}
-
-fn retry_after(response: &Response<Body>) -> Option<Duration> {
-    let seconds = response.headers().get(header::RETRY_AFTER)?.to_str().ok()?.parse().ok()?;
-    Some(Duration::from_secs(seconds))
-}
-
 /// The error message of an unsuccessful response.
 fn error_message(response: &Response<Body>, body: &[u8]) -> String {
     if let Some(location) = response.headers().get(header::LOCATION) {
@@ -237,24 +202,17 @@ fn error_message(response: &Response<Body>, body: &[u8]) -> String {
 }
 
 fn endpoint(url: &str) -> Result<String, PrometheusError> {
-    let wrong = |reason: &str| Err(PrometheusError::Settings(format!("{}: {reason}", quoted(url))));
-    let Some((scheme, rest)) = url.split_once("://") else {
-        return wrong("write an address like http://localhost:9090");
-    };
-    if !matches!(scheme, "http" | "https") {
-        return wrong("only http and https are spoken");
-    }
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    if authority.contains('@') {
-        // Not quoted: it may hold a password.
-        return Err(PrometheusError::Settings(
-            "the address holds a user; put user:password into a file for --basic-auth-file".to_owned(),
-        ));
-    }
-    if authority.is_empty() || rest.contains(['?', '#', ' ']) {
-        return wrong("write an address like http://localhost:9090, without a query");
-    }
-    let base = url.trim_end_matches('/');
+    let base = base_url(url).map_err(|error| {
+        PrometheusError::Settings(match error {
+            // Not quoted: it may hold a password.
+            BaseUrlError::User => {
+                "the address holds a user; put user:password into a file for --basic-auth-file".to_owned()
+            }
+            BaseUrlError::NotHttp => {
+                format!("{}: write an address like http://localhost:9090, without a query", quoted(url))
+            }
+        })
+    })?;
     let base =
         base.strip_suffix("/api/v1/query_range").or_else(|| base.strip_suffix("/api/v1")).unwrap_or(base);
     Ok(format!("{base}/api/v1/query_range"))

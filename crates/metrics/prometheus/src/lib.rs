@@ -8,7 +8,6 @@
 
 mod answer;
 mod client;
-mod credentials;
 mod error;
 mod fetch;
 mod labels;
@@ -17,9 +16,9 @@ mod series;
 mod similar;
 
 pub use client::{Client, ClientSettings};
-pub use credentials::Credentials;
 pub use error::PrometheusError;
 pub use fetch::{Fetched, TimeRange, fetch};
 pub use labels::LabelMap;
+pub use laggard_system::Credentials;
 pub use query::{DEFAULT_QUERIES, Query};
 pub use similar::{Half, similar_names};

@@ -4,8 +4,8 @@ use super::calls::{
     CompareCall, DiagnoseCall, KernelCall, SampleCall, compare_tool, diagnose_tool, kernel_tool, sample_tool,
 };
 use super::readable::ReadablePaths;
-use crate::compare::{Compare, compare_files};
-use crate::diagnose::{Diagnose, diagnose_files};
+use crate::compare::{Compare, comparison};
+use crate::diagnose::{Diagnose, report_on_input};
 use crate::exit::CommandError;
 use crate::kernel_input::failure;
 use crate::load::SpanMemory;
@@ -14,6 +14,7 @@ use crate::progress::Meter;
 use crate::prometheus::PrometheusInput;
 use crate::samples::{SampleInput, load_samples};
 use crate::server::Server;
+use crate::trace_source::TraceSource;
 use laggard_mcp::{Tool, ToolAnswer};
 use laggard_params::{
     FromParams, KernelFiles, KernelQuestion, KernelReadSettings, QuestionVisitor, SampleQuery,
@@ -107,7 +108,7 @@ fn report_answer(report: &impl DeclaredReport) -> Result<ToolAnswer, CommandErro
 
 fn diagnose_answer(access: &FileAccess, arguments: Value) -> Result<ToolAnswer, CommandError> {
     let DiagnoseCall { files, question, inputs, weights } = read(arguments)?;
-    let report = diagnose_files(&Diagnose {
+    let report = report_on_input(&Diagnose {
         paths: access.readable.checked("paths", &files.paths)?,
         baseline: access.readable.checked("baseline", &files.baseline)?,
         samples: access.readable.checked("samples", &files.samples)?,
@@ -118,6 +119,7 @@ fn diagnose_answer(access: &FileAccess, arguments: Value) -> Result<ToolAnswer, 
         exit_code: false,
         run: RunOptions::unwritten(access.threads),
         memory: SpanMemory { bytes: access.memory_bytes },
+        source: TraceSource::default(),
         server: Server::default(),
     })?;
     report_answer(&report)
@@ -125,7 +127,7 @@ fn diagnose_answer(access: &FileAccess, arguments: Value) -> Result<ToolAnswer, 
 
 fn compare_answer(access: &FileAccess, arguments: Value) -> Result<ToolAnswer, CommandError> {
     let CompareCall { files, question, inputs } = read(arguments)?;
-    let comparison = compare_files(&Compare {
+    let comparison = comparison(&Compare {
         paths: access.readable.checked("paths", &files.paths)?,
         before: access.readable.checked("before", &files.before)?,
         after: access.readable.checked("after", &files.after)?,
@@ -134,6 +136,7 @@ fn compare_answer(access: &FileAccess, arguments: Value) -> Result<ToolAnswer, C
         exit_code: false,
         run: RunOptions::unwritten(access.threads),
         memory: SpanMemory { bytes: access.memory_bytes },
+        source: TraceSource::default(),
         server: Server::default(),
     })?;
     report_answer(&comparison)

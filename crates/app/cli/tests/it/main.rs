@@ -32,5 +32,6 @@ mod server;
 mod shop;
 mod signature;
 mod terminal;
+mod trace_sources;
 mod windows;
 mod workshop;

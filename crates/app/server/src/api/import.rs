@@ -127,7 +127,7 @@ fn import_files(
 }
 
 /// Fills batches and appends them to the store, which may have to wait for memory.
-struct Filling {
+pub(crate) struct Filling {
     tenant: Arc<Tenant>,
     handle: Handle,
     batch: Batch,
@@ -141,7 +141,7 @@ struct Filling {
 }
 
 impl Filling {
-    fn new(tenant: Arc<Tenant>, handle: Handle) -> Filling {
+    pub(crate) fn new(tenant: Arc<Tenant>, handle: Handle) -> Filling {
         Filling {
             tenant,
             handle,
@@ -154,6 +154,15 @@ impl Filling {
             losses: Losses::none(),
             problem: None,
         }
+    }
+
+    /// Appends what is left.
+    ///
+    /// # Errors
+    /// When records could not be appended, in words.
+    pub(crate) fn finish(mut self) -> Result<(), String> {
+        self.flush();
+        self.problem.map_or(Ok(()), |problem| Err(problem.detail().to_owned()))
     }
 
     fn count(&mut self) {

@@ -43,6 +43,7 @@ mod trace;
 mod tree;
 mod uploads;
 
+pub(crate) use import::Filling;
 pub use mcp::tools;
 pub use openapi::document as openapi;
 pub(crate) use problem::ProblemKind;

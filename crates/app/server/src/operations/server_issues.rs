@@ -11,6 +11,8 @@ pub(crate) enum ServerIssueKind {
     Tokens,
     /// A changed file of TLS.
     Certificates,
+    /// A server that traces are read from.
+    TraceSources,
 }
 
 impl ServerIssueKind {
@@ -19,6 +21,7 @@ impl ServerIssueKind {
         match self {
             ServerIssueKind::Tokens => "tokens_unusable",
             ServerIssueKind::Certificates => "certificates_unusable",
+            ServerIssueKind::TraceSources => "trace_source_unread",
         }
     }
 
@@ -31,6 +34,10 @@ impl ServerIssueKind {
             }
             ServerIssueKind::Certificates => {
                 "the files of TLS have changed and cannot be used (the log says why); the certificates from before stay in use"
+            }
+            ServerIssueKind::TraceSources => {
+                "a server that traces are read from cannot be read (the log says which and why); it is tried again, and up to an hour \
+                 is caught up"
             }
         }
     }

@@ -1,14 +1,18 @@
 //! The configuration as YAML.
 
-use crate::settings::{ObjectiveSettings, Scope, ServeSettings, SettingError, TokenSettings};
+use crate::settings::{
+    ObjectiveSettings, Scope, ServeSettings, SettingError, TokenSettings, TraceSourceSettings,
+};
 use laggard_settings::{SettingValue, Settings};
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, Visitor};
 use std::fmt;
 use std::fmt::Write;
+use std::path::PathBuf;
 
-/// The settings that are no single values: lists of tokens and of objectives.
+/// The settings that are no single values: lists of tokens, of objectives, and of trace sources.
 const TOKENS: &str = "tokens";
 const OBJECTIVES: &str = "objectives";
+const TRACE_SOURCES: &str = "trace_sources";
 
 /// Settings from the text of a file. An empty file changes nothing.
 pub(super) fn read(text: &str) -> Result<ServeSettings, SettingError> {
@@ -52,6 +56,7 @@ impl<'de> Visitor<'de> for TableReader<'_> {
             match key.as_str() {
                 TOKENS => self.settings.tokens = map.next_value()?,
                 OBJECTIVES => self.settings.objectives = map.next_value()?,
+                TRACE_SOURCES => self.settings.trace_sources = map.next_value()?,
                 _ => map.next_value_seed(KeyReader { settings: self.settings, key: &key })?,
             }
         }
@@ -109,6 +114,7 @@ impl ServeSettings {
         });
         write_tokens(&mut out, &self.tokens);
         write_objectives(&mut out, &self.objectives);
+        write_trace_sources(&mut out, &self.trace_sources);
         out
     }
 }
@@ -149,6 +155,35 @@ fn write_objectives(out: &mut String, objectives: &[ObjectiveSettings]) {
         write_line(out, format_args!("    target: {}", objective.target));
         write_line(out, format_args!("    days: {}", objective.days));
         write_line(out, format_args!("    tenants: {}", list(&objective.tenants)));
+    }
+}
+
+fn write_trace_sources(out: &mut String, sources: &[TraceSourceSettings]) {
+    if sources.is_empty() {
+        return write_line(out, format_args!("{TRACE_SOURCES}: []"));
+    }
+    write_line(out, format_args!("{TRACE_SOURCES}:"));
+    for source in sources {
+        write_line(out, format_args!("  - name: {}", scalar(&source.name)));
+        write_line(out, format_args!("    kind: {}", scalar(&source.kind)));
+        write_line(out, format_args!("    url: {}", scalar(&hide(source.url.clone()))));
+        let file = |file: &Option<PathBuf>| file.as_ref().map(|file| file.to_string_lossy().into_owned());
+        for (name, value) in [
+            ("service", source.service.clone()),
+            ("table", source.table.clone()),
+            ("source_tenant", source.source_tenant.clone()),
+            ("token_file", file(&source.token_file)),
+            ("basic_file", file(&source.basic_file)),
+            ("ca_file", file(&source.ca_file)),
+            ("tenant", source.tenant.clone()),
+        ] {
+            if let Some(value) = value {
+                write_line(out, format_args!("    {name}: {}", scalar(&value)));
+            }
+        }
+        write_line(out, format_args!("    every: {}", source.every));
+        write_line(out, format_args!("    delay: {}", source.delay));
+        write_line(out, format_args!("    traces: {}", source.traces));
     }
 }
 

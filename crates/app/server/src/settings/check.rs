@@ -4,6 +4,7 @@ use super::listener::ListenerKind;
 use super::log_filter::log_filter;
 use super::objectives::check_objectives;
 use super::tokens::CheckedToken;
+use super::trace_sources::check_trace_sources;
 use super::{CheckedAlerts, ServeSettings, SettingError, TlsSettings};
 use laggard_settings::Settings;
 use std::net::SocketAddr;
@@ -34,6 +35,7 @@ impl ServeSettings {
         let tokens = self.token_list().read_all()?;
         self.check_exposure(!tokens.is_empty())?;
         check_objectives(&self.objectives)?;
+        check_trace_sources(&self.trace_sources, self.tenants.enabled)?;
         let alerts = self.alerts.read_files()?;
         Ok(CheckedSettings { raw: self, tokens: tokens.into(), alerts })
     }

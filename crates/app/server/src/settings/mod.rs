@@ -12,6 +12,7 @@ mod log_filter;
 mod objectives;
 mod recordings;
 mod tokens;
+mod trace_sources;
 
 pub use alerts::AlertSettings;
 pub(crate) use alerts::CheckedAlerts;
@@ -23,6 +24,7 @@ pub(crate) use log_filter::log_filter;
 pub use objectives::ObjectiveSettings;
 pub use recordings::RecordingSettings;
 pub(crate) use tokens::{CheckedToken, TokenList};
+pub use trace_sources::TraceSourceSettings;
 
 use laggard_formats::DEFAULT_ATTRIBUTES;
 use laggard_settings::{Choice, settings};
@@ -87,6 +89,8 @@ settings! {
         tokens: Vec<TokenSettings> = Vec::new();
         /// Service level objectives.
         objectives: Vec<ObjectiveSettings> = Vec::new();
+        /// Servers that traces are read from.
+        trace_sources: Vec<TraceSourceSettings> = Vec::new();
     }
 }
 

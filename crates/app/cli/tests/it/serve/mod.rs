@@ -13,6 +13,7 @@ mod rotation;
 mod security;
 mod server_alerts;
 mod store_commands;
+mod trace_sources;
 
 use crate::outcome::command;
 use rustix::process::{Pid, Signal, kill_process};
