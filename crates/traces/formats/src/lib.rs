@@ -53,7 +53,8 @@ pub use access_log::{AccessLogSettings, LogTimeUnit};
 pub use columns::parse_column_option;
 pub use conventions::{DEFAULT_ATTRIBUTES, SelectedAttributes, THREAD_ATTRIBUTE};
 pub use format::{
-    Format, FormatError, FormatSettings, GroundTable, Reader, ReaderOptions, Recognizer, Sniff,
+    Block, Format, FormatError, FormatSettings, GroundTable, Reader, ReaderOptions, Recognizer, Sniff,
+    Splitter,
 };
 pub use input::{InputError, InputSettings, NoProgress, Outcome, Progress, SkippedInput, read, read_all};
 pub use measures::{MeasureRule, parse_measure_option};

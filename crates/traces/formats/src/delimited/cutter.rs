@@ -50,8 +50,31 @@ impl RecordCutter {
         }
     }
 
+    /// A cutter for the bytes from the start of a record on, which is on this line.
+    pub(crate) fn starting_at(line: u64, delimiter: Option<u8>) -> RecordCutter {
+        RecordCutter { record_line: line, delimiter, ..RecordCutter::new() }
+    }
+
     pub(crate) fn set_delimiter(&mut self, delimiter: u8) {
         self.delimiter = Some(delimiter);
+    }
+
+    /// The line on which the next record, or the incomplete one, starts.
+    pub(crate) const fn line(&self) -> u64 {
+        self.record_line
+    }
+
+    /// What there is of an incomplete record; `None` while one over the limit is skipped.
+    pub(crate) fn incomplete(&self) -> Option<&[u8]> {
+        let carry: &[u8] = if self.carry_is_spent { &[] } else { &self.carry };
+        (!self.is_skipping).then_some(carry)
+    }
+
+    /// While a record over the limit is skipped: continues behind its line, if that ends in `rest`, which is shortened.
+    pub(crate) fn skip(&mut self, rest: &mut &[u8]) {
+        if self.is_skipping {
+            self.skip_line(rest);
+        }
     }
 
     /// The next record of `rest`, which is shortened by what was consumed; `None` when all of it is consumed.

@@ -145,6 +145,11 @@ impl<P: Copy> Scanner<P> {
         }
     }
 
+    /// Whether it has read nothing.
+    pub(crate) fn is_new(&self) -> bool {
+        self.chunk_offset == 0
+    }
+
     /// Damage of the documents as such: values that a visitor ignores are no damage.
     pub(crate) fn take_damage(&mut self) -> Option<String> {
         self.damage.take()

@@ -213,8 +213,8 @@ fn a_forced_format_and_a_mapping_need_no_recognition() {
     ];
     let columns = pairs.iter().map(|pair| laggard_formats::parse_column_option(pair).unwrap()).collect();
     let reader = ReaderOptions { columns, ..ReaderOptions::default() };
-    let mapped = InputSettings { format: None, reader: reader.clone() };
-    let forced = InputSettings { format: find_format("span-csv"), reader };
+    let mapped = InputSettings { reader: reader.clone(), ..InputSettings::default() };
+    let forced = InputSettings { format: find_format("span-csv"), reader, threads: None };
     for settings in [mapped, forced] {
         let (sink, outcome) = read_paths(&[&foreign], &settings);
         assert_eq!(outcome.unwrap().format(), Some("span-csv"));

@@ -1,5 +1,7 @@
 //! From records to rows, with a limit on memory.
 
+mod part;
+
 use crate::handles::HandleMap;
 use crate::thin::Thinning;
 use crate::trace_attributes::TraceAttributes;
@@ -7,9 +9,10 @@ use crate::traces::Traces;
 use laggard_assembly::rebuild_calls;
 use laggard_model::{
     CallRecord, CallRow, Loss, Losses, Names, Nanos, OperationId, OperationKey, ReplicaId, ReplicaSource,
-    Sampling, Sink, SpanKind, SpanRecord, SpanRow, TailSampler, Timestamp, TraceId, WeightSource,
+    Sampling, Sink, SinkPart, SpanKind, SpanRecord, SpanRow, TailSampler, Timestamp, TraceId, WeightSource,
 };
 use laggard_parallel::parallel_map_owned;
+use part::IngestPart;
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 
@@ -161,6 +164,11 @@ impl Ingest {
             self.outside_window += 1;
             return false;
         }
+        self.has_room_for(trace)
+    }
+
+    /// Whether a row of this trace is retained; counts it otherwise.
+    fn has_room_for(&mut self, trace: TraceId) -> bool {
         if self.is_full {
             self.thinning.count_dropped();
             return false;
@@ -197,6 +205,18 @@ impl Ingest {
         if let Some(sampler) = sampling.tail_sampler {
             self.tail_samplers[sampler as usize] += 1;
         }
+    }
+
+    fn add_span_row(&mut self, row: SpanRow) {
+        self.spans[bucket_of(row.trace)].push(row);
+        self.count_row();
+    }
+
+    fn add_call_row(&mut self, row: CallRow) {
+        self.call_records += 1;
+        self.identities[ReplicaSource::Host as usize] += 1;
+        self.calls[bucket_of(row.request)].push(row);
+        self.count_row();
     }
 
     fn count_row(&mut self) {
@@ -259,8 +279,7 @@ impl Sink for Ingest {
             adjusted_count: span.sampling.adjusted_count,
         };
         self.attributes.add_span(row.trace, span.attributes, &mut self.names, &mut self.losses);
-        self.spans[bucket_of(row.trace)].push(row);
-        self.count_row();
+        self.add_span_row(row);
     }
 
     fn call(&mut self, call: &CallRecord<'_>) {
@@ -268,8 +287,6 @@ impl Sink for Ingest {
             return;
         }
         self.record_text(call.request, call.request_text);
-        self.call_records += 1;
-        self.identities[ReplicaSource::Host as usize] += 1;
         let kind = SpanKind::Unspecified;
         let row = CallRow {
             request: call.request,
@@ -284,12 +301,19 @@ impl Sink for Ingest {
             host: self.replica(call.host),
             flag: call.flag,
         };
-        self.calls[bucket_of(row.request)].push(row);
-        self.count_row();
+        self.add_call_row(row);
     }
 
     fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String) {
         self.losses.add(loss, example);
+    }
+
+    fn part(&self) -> Option<Box<dyn SinkPart>> {
+        Some(Box::new(IngestPart::new(self.settings.since, self.settings.until)))
+    }
+
+    fn add_part(&mut self, part: &mut dyn SinkPart) {
+        self.take_part(part.of());
     }
 }
 
