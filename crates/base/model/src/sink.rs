@@ -189,4 +189,23 @@ impl Sink for Collect {
     fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String) {
         self.losses.add(loss, example);
     }
+
+    fn part(&self) -> Option<Box<dyn SinkPart>> {
+        Some(Box::new(Collect::default()))
+    }
+
+    fn add_part(&mut self, part: &mut dyn SinkPart) {
+        let part = std::mem::take(part.of::<Collect>());
+        self.spans.extend(part.spans);
+        self.calls.extend(part.calls);
+        self.samples.extend(part.samples);
+        self.events.extend(part.events);
+        self.losses.merge(&part.losses);
+    }
+}
+
+impl SinkPart for Collect {
+    fn records(&self) -> u64 {
+        (self.spans.len() + self.calls.len() + self.samples.len()) as u64
+    }
 }

@@ -115,3 +115,76 @@ impl<T, R> Drop for Pipeline<T, R> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CancelReason, Canceled, check_canceled};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn results_are_in_the_order_of_the_items() {
+        for spare in [0, 3] {
+            let mut pipeline = Pipeline::new(SpareThreads::new(spare), |item: u64| {
+                std::thread::sleep(std::time::Duration::from_micros(item * 37 % 500));
+                item
+            });
+            let mut results = Vec::new();
+            for item in 0..300 {
+                pipeline.push(item);
+                while pipeline.is_full() {
+                    results.extend(pipeline.next_result());
+                }
+                results.extend(pipeline.try_next());
+                assert!(pipeline.results.len() <= ITEMS_PER_THREAD * (spare + 1));
+            }
+            results.extend(std::iter::from_fn(|| pipeline.next_result()));
+            assert_eq!(results, (0..300).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn spare_threads_are_shared_and_returned() {
+        let spare = SpareThreads::new(2);
+        let start = |items| {
+            let mut pipeline = Pipeline::new(spare.clone(), |item: u64| item);
+            (0..items).for_each(|item| pipeline.push(item));
+            pipeline
+        };
+        let (first, second) = (start(9), start(9));
+        assert_eq!((first.threads.len(), second.threads.len()), (3, 1));
+        drop(first);
+        assert_eq!(start(9).threads.len(), 3);
+        drop(second);
+        assert_eq!(start(9).threads.len(), 3);
+    }
+
+    #[test]
+    fn a_panic_of_the_work_is_that_of_the_caller() {
+        let mut pipeline = Pipeline::new(SpareThreads::new(1), |item: u64| assert!(item != 2, "on purpose"));
+        (0..4).for_each(|item| pipeline.push(item));
+        let caught = catch_unwind(AssertUnwindSafe(|| while pipeline.next_result().is_some() {}));
+        assert_eq!(caught.unwrap_err().downcast_ref::<&str>(), Some(&"on purpose"));
+    }
+
+    #[test]
+    fn canceled_work_ends_and_what_was_not_started_is_dropped() {
+        let cancellation = Cancellation::default();
+        let started = Arc::new(AtomicUsize::new(0));
+        let result = cancellation.run(|| {
+            let counter = Arc::clone(&started);
+            let mut pipeline: Pipeline<usize, ()> = Pipeline::new(SpareThreads::new(1), move |_| {
+                counter.fetch_add(1, Ordering::Relaxed);
+                loop {
+                    check_canceled();
+                }
+            });
+            (0..100).for_each(|item| pipeline.push(item));
+            cancellation.cancel(CancelReason::Unwanted);
+            check_canceled();
+            pipeline.next_result()
+        });
+        assert_eq!(result.err(), Some(Canceled(CancelReason::Unwanted)));
+        assert!(started.load(Ordering::Relaxed) <= 100);
+    }
+}

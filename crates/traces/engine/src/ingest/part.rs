@@ -10,12 +10,29 @@ use laggard_model::{
 /// A part with more distinct names is not used again: names that carry ids would fill the memory.
 const NAMES_KEPT: usize = 4096;
 
+/// How many operations are found without interning their names again.
+const RECENT: usize = 512;
+
+/// A number below [`RECENT`] from the ends of the names: neighboring rows have operations of few services.
+#[inline]
+fn recent_index(key: OperationKey<'_>) -> usize {
+    let end =
+        |text: &str| text.as_bytes().last_chunk().map_or(text.len() as u64, |end| u64::from_le_bytes(*end));
+    let mixed = end(key.operation).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+        ^ end(key.service).wrapping_mul(0xC2B2_AE3D_27D4_EB4F)
+        ^ (key.kind as u64) << 58
+        ^ (key.operation.len() as u64) << 50;
+    (mixed >> 55) as usize % RECENT
+}
+
 /// Everything that [`Ingest`] needs to take the records as if they had come one by one.
 #[derive(Debug)]
 pub(super) struct IngestPart {
     since: Timestamp,
     until: Timestamp,
     names: Names,
+    /// Operations that were used last, by a quick hash of their texts.
+    recent: Vec<Option<OperationId>>,
     /// Handles of the table's names, by the part's; they stay when the part is used again.
     known: KnownHandles,
     spans: Vec<SpanRow>,
@@ -49,6 +66,7 @@ impl IngestPart {
             since,
             until,
             names: Names::new(),
+            recent: vec![None; RECENT],
             known: KnownHandles::default(),
             spans: Vec::new(),
             origins: Vec::new(),
@@ -67,7 +85,12 @@ impl IngestPart {
     }
 
     fn operation(&mut self, service: &str, operation: &str, kind: SpanKind) -> OperationId {
-        self.names.operation(OperationKey { service: cut(service), operation: cut(operation), kind })
+        let key = OperationKey { service: cut(service), operation: cut(operation), kind };
+        let recent = &mut self.recent[recent_index(key)];
+        match *recent {
+            Some(id) if self.names.operation_key(id) == key => id,
+            _ => *recent.insert(self.names.operation(key)),
+        }
     }
 
     fn record_text(&mut self, row: usize, text: Option<&str>) {

@@ -3,6 +3,7 @@
 use super::{Rows, Table, TableReader};
 use crate::delimited::{FieldBuffers, RecordCutter, RecordEvent};
 use crate::format::{Block, Splitter};
+use memchr::memchr;
 
 /// Follows the records of a table without reading them.
 pub(super) struct TableSplitter<T> {
@@ -43,6 +44,7 @@ impl<T: Table> TableSplitter<T> {
 
 impl<T: Table> Splitter for TableSplitter<T> {
     fn push(&mut self, chunk: &[u8], emit: &mut dyn FnMut(Block)) {
+        let has_quotes = memchr(b'"', chunk).is_some();
         // Behind what is in the block.
         let mut start = 0;
         let mut rest = chunk;
@@ -52,11 +54,17 @@ impl<T: Table> Splitter for TableSplitter<T> {
                 self.line = self.cutter.line();
                 start = chunk.len() - rest.len();
             }
-            let is_oversized = match self.cutter.next(&mut rest) {
-                None => break,
-                Some(RecordEvent::Record(_)) => false,
-                // Its reader finds the same; the rest of the record is in no block.
-                Some(RecordEvent::Oversized { .. }) => true,
+            let known = self.bytes.len() + (chunk.len() - rest.len() - start);
+            let missing = self.block_bytes.saturating_sub(known);
+            let is_oversized = if !has_quotes && self.cutter.pass_unquoted(&mut rest, missing) {
+                false
+            } else {
+                match self.cutter.next(&mut rest) {
+                    None => break,
+                    Some(RecordEvent::Record(_)) => false,
+                    // Its reader finds the same; the rest of the record is in no block.
+                    Some(RecordEvent::Oversized { .. }) => true,
+                }
             };
             let end = chunk.len() - rest.len();
             if is_oversized || self.bytes.len() + (end - start) >= self.block_bytes {
