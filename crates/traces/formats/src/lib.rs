@@ -43,6 +43,7 @@ mod sample_checks;
 mod sample_csv;
 mod sampling;
 mod span_csv;
+mod split;
 mod table;
 mod tar;
 mod text;

@@ -31,5 +31,6 @@ mod server;
 mod shop;
 mod signature;
 mod terminal;
+mod threads;
 mod windows;
 mod workshop;

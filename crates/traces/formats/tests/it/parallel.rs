@@ -57,7 +57,7 @@ fn lines_over_the_limit_are_lost_alone() {
     let long = [&b"a,"[..], &vec![b'x'; 3 << 20]].concat();
     let quoted = [&b"\"a\n"[..], &vec![b'\n'; 2 << 20], b"\","].concat();
     for (name, middle, oversized) in
-        [("long", &long, 1), ("quoted", &quoted, 1), ("unclosed", &b"\"a\n".repeat(1 << 19), 1)]
+        [("long", &long, 1), ("quoted", &quoted, 1), ("toggled", &b"\"a\n".repeat(1 << 19), 0)]
     {
         let bytes = [&start, middle, &b"\n"[..], rest].concat();
         let found = read_both(&folder.write(name, &bytes));
@@ -67,7 +67,7 @@ fn lines_over_the_limit_are_lost_alone() {
     }
 }
 
-/// What no one expects in the middle of a large document.
+/// Also with what no one expects in the middle of a document.
 #[test]
 fn large_documents_of_json_are_the_same_whole_and_damaged() {
     let folder = Folder::new("parallel-json");
@@ -99,7 +99,37 @@ fn documents(count: usize) -> Vec<(&'static str, String)> {
             row % 9
         )
     };
+    let otlp = |row: usize| {
+        let spans = (1..=50).map(|span| {
+            format!(
+                r#"{{"traceId":"{:032x}","spanId":"{:016x}","name":"get }}]}}","kind":2,"startTimeUnixNano":"{row}","endTimeUnixNano":"{}"}}"#,
+                row / 3 + 1,
+                row * 50 + span,
+                row + span
+            )
+        });
+        let spans = spans.collect::<Vec<_>>().join(",");
+        format!(
+            r#"{{"resourceSpans":[{{"resource":{{"attributes":[{{"key":"service.name","value":{{"stringValue":"s{row}"}}}}]}},"scopeSpans":[{{"spans":[{spans}]}}]}}]}}"#
+        )
+    };
+    let otlp_lines = (1..=count / 50).map(otlp).collect::<Vec<_>>().join("\n") + "\n";
+    let jaeger = |row: usize| {
+        let spans = (1..=40).map(|span| {
+            format!(
+                r#"{{"traceID":"{row:016x}","spanID":"{:016x}","operationName":"a\"}}]}}","references":[],"startTime":{row},"duration":{span},"tags":[],"logs":[],"processID":"p1"}}"#,
+                row * 50 + span
+            )
+        });
+        let spans = spans.collect::<Vec<_>>().join(",");
+        format!(
+            r#"{{"traceID":"{row:016x}","spans":[{spans}],"processes":{{"p1":{{"serviceName":"s{row}","tags":[]}}}},"warnings":null}}"#
+        )
+    };
+    let jaeger = (1..=count / 40).map(jaeger).collect::<Vec<_>>().join(",");
     vec![
+        ("otlp.jsonl", otlp_lines),
+        ("jaeger.json", format!(r#"{{"data":[{jaeger}],"total":0,"limit":0,"offset":0,"errors":null}}"#)),
         ("zipkin.json", format!("[{}]", list(",", &zipkin))),
         ("zipkin-traces.json", format!("[[{}]]\n", list("], [", &zipkin))),
         ("zipkin-lines.json", list("\n", &zipkin) + "\n"),
