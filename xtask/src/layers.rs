@@ -175,6 +175,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "laggard",
         may_use: &[
+            "laggard-parallel",
             "laggard-settings",
             "laggard-model",
             "laggard-formats",

@@ -153,14 +153,14 @@ pub trait Reader: Send {
 /// in their order, give the same records and losses as one reader of the whole input; `contract` checks that, too.
 pub trait Splitter: Send {
     /// Takes the next bytes and passes on the blocks that are complete.
-    fn push(&mut self, chunk: &[u8], emit: &mut dyn FnMut(Block));
+    fn push(&mut self, chunk: &[u8], emit: &mut dyn FnMut(InputBlock));
 
     /// Called once, after the last byte: the last block, which may be empty. Its reader finishes the input.
-    fn finish(self: Box<Self>) -> Block;
+    fn finish(self: Box<Self>) -> InputBlock;
 }
 
 /// Part of an input.
-pub struct Block {
+pub struct InputBlock {
     /// In the state in which it reads these bytes first.
     pub reader: Box<dyn Reader>,
     /// The part, or what a splitter made of it for its reader.

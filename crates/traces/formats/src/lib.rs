@@ -54,7 +54,7 @@ pub use access_log::{AccessLogSettings, LogTimeUnit};
 pub use columns::parse_column_option;
 pub use conventions::{DEFAULT_ATTRIBUTES, SelectedAttributes, THREAD_ATTRIBUTE};
 pub use format::{
-    Block, Format, FormatError, FormatSettings, GroundTable, Reader, ReaderOptions, Recognizer, Sniff,
+    Format, FormatError, FormatSettings, GroundTable, InputBlock, Reader, ReaderOptions, Recognizer, Sniff,
     Splitter,
 };
 pub use input::{InputError, InputSettings, NoProgress, Outcome, Progress, SkippedInput, read, read_all};

@@ -1,7 +1,7 @@
 //! Cuts an input where records seem to be independent of each other. Readers check that: where a block ends in another state than
 //! the next one was opened in, one reader goes on alone.
 
-use crate::format::{Block, Reader, Splitter};
+use crate::format::{InputBlock, Reader, Splitter};
 use memchr::memchr;
 
 /// Finds where an input may be cut.
@@ -42,10 +42,10 @@ impl<B: Boundaries> BoundarySplitter<B> {
         BoundarySplitter { boundaries, reader, bytes: Vec::new(), position, block_bytes }
     }
 
-    fn cut(&mut self) -> Block {
+    fn cut(&mut self) -> InputBlock {
         let reader = std::mem::replace(&mut self.reader, self.boundaries.open(self.position));
         let capacity = self.bytes.capacity();
-        Block { reader, bytes: std::mem::replace(&mut self.bytes, Vec::with_capacity(capacity)) }
+        InputBlock { reader, bytes: std::mem::replace(&mut self.bytes, Vec::with_capacity(capacity)) }
     }
 
     fn take(&mut self, bytes: &[u8]) {
@@ -55,7 +55,7 @@ impl<B: Boundaries> BoundarySplitter<B> {
 }
 
 impl<B: Boundaries + 'static> Splitter for BoundarySplitter<B> {
-    fn push(&mut self, chunk: &[u8], emit: &mut dyn FnMut(Block)) {
+    fn push(&mut self, chunk: &[u8], emit: &mut dyn FnMut(InputBlock)) {
         let (mut start, mut index) = (0, 0);
         while let Some(boundary) = self.boundaries.advance(chunk, index) {
             index = boundary;
@@ -71,8 +71,8 @@ impl<B: Boundaries + 'static> Splitter for BoundarySplitter<B> {
         }
     }
 
-    fn finish(self: Box<Self>) -> Block {
-        Block { reader: self.reader, bytes: self.bytes }
+    fn finish(self: Box<Self>) -> InputBlock {
+        InputBlock { reader: self.reader, bytes: self.bytes }
     }
 }
 

@@ -1,12 +1,12 @@
 //! One document read by several threads.
 //!
 //! ```text
-//! chunk ─► Splitter ─► Block ─┬─► thread: Reader ─► SinkPart ─┬─► Sink, in the order of the input
-//!                             └─► thread: Reader ─► SinkPart ─┘
+//! chunk ─► Splitter ─► InputBlock ─┬─► thread: Reader ─► SinkPart ─┬─► Sink, in the order of the input
+//!                                  └─► thread: Reader ─► SinkPart ─┘
 //! ```
 
 use super::document::NamedSink;
-use crate::format::{Block, FormatError, Reader, Splitter};
+use crate::format::{FormatError, InputBlock, Reader, Splitter};
 use laggard_model::{Sink, SinkPart};
 use laggard_parallel::{Pipeline, SpareThreads, check_canceled};
 use std::collections::VecDeque;
@@ -17,7 +17,7 @@ pub(crate) const BLOCK_BYTES: usize = 512 << 10;
 
 /// A block on its way to a thread, with where its records go.
 struct UnreadBlock {
-    block: Block,
+    block: InputBlock,
     part: Box<dyn SinkPart>,
 }
 
@@ -34,7 +34,7 @@ struct ReadBlock {
 pub(crate) struct ParallelReading {
     stage: Stage,
     /// Blocks of the last chunk.
-    waiting: VecDeque<Block>,
+    waiting: VecDeque<InputBlock>,
     pipeline: Pipeline<UnreadBlock, ReadBlock>,
     /// Empty, to be used again.
     parts: Vec<Box<dyn SinkPart>>,
@@ -88,7 +88,7 @@ impl ParallelReading {
         }
         match std::mem::replace(&mut self.stage, Stage::Ended) {
             Stage::Splitting(splitter) => {
-                let Block { mut reader, bytes } = splitter.finish();
+                let InputBlock { mut reader, bytes } = splitter.finish();
                 reader.push(&bytes, sink)?;
                 Ok(Some(reader))
             }
@@ -98,7 +98,7 @@ impl ParallelReading {
     }
 
     /// Passes a block to the threads. Waits while they have enough.
-    fn start(&mut self, block: Block, sink: &mut dyn Sink) -> Result<(), FormatError> {
+    fn start(&mut self, block: InputBlock, sink: &mut dyn Sink) -> Result<(), FormatError> {
         let Some(part) = self.parts.pop().or_else(|| sink.part()) else {
             unreachable!("documents are split only for sinks with parts");
         };
@@ -148,7 +148,7 @@ impl ParallelReading {
 
 fn read_block(unread: UnreadBlock, name: Option<&str>) -> ReadBlock {
     check_canceled();
-    let UnreadBlock { block: Block { mut reader, bytes }, mut part } = unread;
+    let UnreadBlock { block: InputBlock { mut reader, bytes }, mut part } = unread;
     let outcome = match name {
         Some(name) => reader.push(&bytes, &mut NamedSink { name, sink: &mut *part }),
         None => reader.push(&bytes, &mut *part),

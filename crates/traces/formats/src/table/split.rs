@@ -2,7 +2,7 @@
 
 use super::{Rows, Table, TableReader};
 use crate::delimited::{FieldBuffers, RecordCutter, RecordEvent};
-use crate::format::{Block, Splitter};
+use crate::format::{InputBlock, Splitter};
 use memchr::memchr;
 
 /// Follows the records of a table without reading them.
@@ -32,18 +32,18 @@ impl<T: Table> TableSplitter<T> {
     }
 
     /// The block so far; the next one starts where the cutter is.
-    fn block(&mut self) -> Block {
+    fn block(&mut self) -> InputBlock {
         let cutter = RecordCutter::starting_at(self.line, self.rows.delimiter);
         let rows = self.rows.for_another_part().expect("the table gave a copy of itself before");
         self.line = self.cutter.line();
         let capacity = self.bytes.capacity();
         let bytes = std::mem::replace(&mut self.bytes, Vec::with_capacity(capacity));
-        Block { reader: Box::new(TableReader { cutter, rows }), bytes }
+        InputBlock { reader: Box::new(TableReader { cutter, rows }), bytes }
     }
 }
 
 impl<T: Table> Splitter for TableSplitter<T> {
-    fn push(&mut self, chunk: &[u8], emit: &mut dyn FnMut(Block)) {
+    fn push(&mut self, chunk: &[u8], emit: &mut dyn FnMut(InputBlock)) {
         let has_quotes = memchr(b'"', chunk).is_some();
         // Behind what is in the block.
         let mut start = 0;
@@ -79,7 +79,7 @@ impl<T: Table> Splitter for TableSplitter<T> {
         }
     }
 
-    fn finish(mut self: Box<Self>) -> Block {
+    fn finish(mut self: Box<Self>) -> InputBlock {
         self.block()
     }
 }

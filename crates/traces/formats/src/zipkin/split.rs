@@ -4,7 +4,7 @@
 //! read the spans.
 
 use super::{Spans, ZipkinLevel, action};
-use crate::format::{Block, FormatError, Reader, Splitter};
+use crate::format::{FormatError, InputBlock, Reader, Splitter};
 use crate::json_stream::{Scanner, Shape, ValueAction, Visitor};
 use crate::sampling::WantedAttributes;
 use laggard_model::{CallRecord, Loss, Sink, SpanRecord};
@@ -17,13 +17,13 @@ const LOSS_BYTES: usize = 128;
 pub(super) struct ZipkinSplitter {
     scanner: Scanner<ZipkinLevel>,
     wanted: WantedAttributes,
-    found: Found,
+    found: SpanBlock,
     block_bytes: usize,
 }
 
 /// Spans as they are in the input, one behind the other, and losses between them.
 #[derive(Default)]
-struct Found {
+struct SpanBlock {
     bytes: Vec<u8>,
     items: Vec<Item>,
     losses: usize,
@@ -41,21 +41,21 @@ impl ZipkinSplitter {
         ZipkinSplitter {
             scanner: Scanner::new(),
             wanted: wanted.clone(),
-            found: Found::default(),
+            found: SpanBlock::default(),
             block_bytes,
         }
     }
 }
 
 impl Splitter for ZipkinSplitter {
-    fn push(&mut self, chunk: &[u8], emit: &mut dyn FnMut(Block)) {
-        let mut emit = |found: Found| emit(found.block(&self.wanted));
+    fn push(&mut self, chunk: &[u8], emit: &mut dyn FnMut(InputBlock)) {
+        let mut emit = |found: SpanBlock| emit(found.block(&self.wanted));
         let (block_bytes, found) = (self.block_bytes, &mut self.found);
         let collector = RefCell::new(Collector { found, block_bytes, emit: &mut emit });
         self.scanner.push(chunk, &mut SpanCollector(&collector), &mut LossCollector(&collector));
     }
 
-    fn finish(mut self: Box<Self>) -> Block {
+    fn finish(mut self: Box<Self>) -> InputBlock {
         let mut emit = |_| {};
         let (block_bytes, found) = (usize::MAX, &mut self.found);
         let collector = RefCell::new(Collector { found, block_bytes, emit: &mut emit });
@@ -64,25 +64,26 @@ impl Splitter for ZipkinSplitter {
     }
 }
 
-impl Found {
-    fn block(self, wanted: &WantedAttributes) -> Block {
+impl SpanBlock {
+    fn block(self, wanted: &WantedAttributes) -> InputBlock {
         let spans = Spans { wanted: wanted.clone(), ..Spans::default() };
-        Block { reader: Box::new(FoundSpans { items: self.items, spans }), bytes: self.bytes }
+        InputBlock { reader: Box::new(SpanBlockReader { items: self.items, spans }), bytes: self.bytes }
     }
 }
 
 /// Collects the spans and losses that the scanner finds, in their order.
 struct Collector<'a> {
-    found: &'a mut Found,
+    found: &'a mut SpanBlock,
     block_bytes: usize,
-    emit: &'a mut dyn FnMut(Found),
+    emit: &'a mut dyn FnMut(SpanBlock),
 }
 
 impl Collector<'_> {
     fn add(&mut self, item: Item) {
         self.found.items.push(item);
         if self.found.bytes.len() + self.found.losses * LOSS_BYTES >= self.block_bytes {
-            let next = Found { bytes: Vec::with_capacity(self.found.bytes.capacity()), ..Found::default() };
+            let next =
+                SpanBlock { bytes: Vec::with_capacity(self.found.bytes.capacity()), ..SpanBlock::default() };
             (self.emit)(std::mem::replace(self.found, next));
         }
     }
@@ -131,12 +132,12 @@ impl Sink for LossCollector<'_, '_> {
 }
 
 /// Reads the spans of a block.
-struct FoundSpans {
+struct SpanBlockReader {
     items: Vec<Item>,
     spans: Spans,
 }
 
-impl Reader for FoundSpans {
+impl Reader for SpanBlockReader {
     fn push(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), FormatError> {
         let mut start = 0;
         for item in &self.items {
