@@ -16,6 +16,7 @@ mod cargo;
 mod cycles;
 mod generated;
 mod json_pages;
+mod layer_table;
 mod layers;
 mod limits;
 mod links;

@@ -74,7 +74,7 @@ pub(crate) fn requested_spans(
     // Readers pass on one numeric attribute of a span, whose name is an option: here that of its thread.
     let reader =
         ReaderOptions { weight_attribute: Some(join.thread_attribute.clone()), ..ReaderOptions::default() };
-    let settings = InputSettings { format: None, reader };
+    let settings = InputSettings { reader, ..InputSettings::default() };
     let empty = || SpanCollector { span: join.span, trace: join.trace_id, thread, spans: Vec::new() };
     let meter = Meter::new(&sources);
     let loaded = load_tables(&sources, &settings, &empty, threads, &meter);

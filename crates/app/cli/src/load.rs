@@ -6,8 +6,8 @@ use crate::progress::Meter;
 use clap::Args;
 use laggard_engine::{Ingest, IngestSettings};
 use laggard_formats::{InputError, InputSettings, Outcome, Source};
-use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SpanRecord};
-use laggard_parallel::parallel_map;
+use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SinkPart, SpanRecord};
+use laggard_parallel::{SpareThreads, parallel_map};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -63,7 +63,7 @@ pub(crate) fn memory_shares(sources: &[Source], threads: NonZeroUsize) -> usize 
     if sources.len() == 1 { 1 } else { threads.get().min(sources.len()) + 1 }
 }
 
-/// Reads sources with up to `threads` at a time. Tables are merged in the order of the sources, so the result
+/// Reads sources with up to `threads` at a time, one source with those that have none of their own. Tables are merged in the order of the sources, so the result
 /// does not depend on timing; a thread waits when it is too far ahead of the merged part.
 pub(crate) fn load_tables<G: ParallelLoad>(
     sources: &[Source],
@@ -73,6 +73,8 @@ pub(crate) fn load_tables<G: ParallelLoad>(
     meter: &Meter,
 ) -> Result<LoadedTables<G>, CommandError> {
     let readers = threads.get().min(sources.len());
+    let spare = SpareThreads::new(threads.get() - readers);
+    let settings = &InputSettings { threads: (threads.get() > 1).then(|| spare.clone()), ..settings.clone() };
     let merge = OrderedMerge::new(empty(), sources.len(), 2 * readers);
     let read = || {
         let _abandoned = AbandonOnUnwind(&merge);
@@ -82,6 +84,8 @@ pub(crate) fn load_tables<G: ParallelLoad>(
             let tables = sink.finish();
             merge.add(index, outcome.map(|outcome| LoadedTables { tables, outcome }));
         }
+        // The others may use this thread for their blocks.
+        spare.give(1);
     };
     // Threads that belong to the work of this one, so that it can be canceled.
     let all_readers: Vec<()> = vec![(); readers];
@@ -109,9 +113,9 @@ impl<G> CountingSink<'_, G> {
         self.tables
     }
 
-    fn count(&mut self) {
-        self.uncounted += 1;
-        if self.uncounted == 1 << 14 {
+    fn count(&mut self, records: u64) {
+        self.uncounted += records;
+        if self.uncounted >= 1 << 14 {
             self.meter.spans(self.uncounted);
             self.uncounted = 0;
         }
@@ -121,21 +125,30 @@ impl<G> CountingSink<'_, G> {
 impl<G: ParallelLoad> Sink for CountingSink<'_, G> {
     fn span(&mut self, span: &SpanRecord<'_>) {
         self.tables.span(span);
-        self.count();
+        self.count(1);
     }
 
     fn call(&mut self, call: &CallRecord<'_>) {
         self.tables.call(call);
-        self.count();
+        self.count(1);
     }
 
     fn sample(&mut self, sample: &SampleRecord<'_>) {
         self.tables.sample(sample);
-        self.count();
+        self.count(1);
     }
 
     fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String) {
         self.tables.lose(loss, example);
+    }
+
+    fn part(&self) -> Option<Box<dyn SinkPart>> {
+        self.tables.part()
+    }
+
+    fn add_part(&mut self, part: &mut dyn SinkPart) {
+        self.count(part.records());
+        self.tables.add_part(part);
     }
 }
 

@@ -89,7 +89,7 @@ impl Inputs {
     /// # Errors
     /// A format that does not exist, and a column that cannot be mapped.
     pub fn settings(&self) -> Result<InputSettings, ParamsError> {
-        Ok(InputSettings { format: self.format()?, reader: self.reader()? })
+        Ok(InputSettings { format: self.format()?, reader: self.reader()?, threads: None })
     }
 
     fn format(&self) -> Result<Option<&'static Format>, ParamsError> {

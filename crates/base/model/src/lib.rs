@@ -42,7 +42,7 @@ pub use method_row::MethodRow;
 pub use names::{AttributeSetId, Names, OperationId, OperationKey, ReplicaId, ServiceId};
 pub use sample::{Measure, SampleRecord};
 pub use sampling::{AdjustedCount, Sampling, TailSampler, WeightSource};
-pub use sink::{Collect, OwnedCall, OwnedSample, OwnedSpan, Sink};
+pub use sink::{Collect, OwnedCall, OwnedSample, OwnedSpan, Sink, SinkPart};
 pub use span::{ReplicaSource, SpanKind, SpanRecord, Status};
 pub use span_event::{EVENT_TEXT_BYTES_MAX, EVENTS_PER_SPAN_MAX, Severity, SpanEvent, tidy_events};
 pub use span_row::{CallRow, SpanRow, ThreadRow};

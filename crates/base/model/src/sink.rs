@@ -5,6 +5,7 @@ use crate::{
     CallRecord, Loss, Losses, Measure, Nanos, ReplicaSource, SampleRecord, Sampling, SpanAttributes,
     SpanEvent, SpanId, SpanKind, SpanRecord, Status, Tid, Timestamp, TraceId,
 };
+use std::any::Any;
 
 /// Receives the records of one input, in the order of the input. A reader calls it for every record it could
 /// read and for every loss; it does not retain the references passed to it.
@@ -36,6 +37,32 @@ pub trait Sink {
 
     /// Counts something that could not be read. `example` is called only for the first of its kind.
     fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String);
+
+    /// A sink for a part of the input that another thread reads; `None` if this sink takes records only one by one.
+    fn part(&self) -> Option<Box<dyn SinkPart>> {
+        None
+    }
+
+    /// Takes what a part has received, as if it had come here one by one; the part is empty afterwards and can be used again.
+    /// Parts were made by [`Sink::part`] of this sink, and come in the order of the input.
+    fn add_part(&mut self, _part: &mut dyn SinkPart) {}
+}
+
+/// Receives the records of a part of an input, on another thread, for [`Sink::add_part`].
+pub trait SinkPart: Sink + Send + Any {
+    /// Records in it.
+    fn records(&self) -> u64;
+}
+
+impl dyn SinkPart {
+    /// The part as what it is.
+    ///
+    /// # Panics
+    /// When it is another sink's part.
+    pub fn of<P: SinkPart>(&mut self) -> &mut P {
+        let part: &mut dyn Any = self;
+        part.downcast_mut().expect("a part comes back to the sink that made it")
+    }
 }
 
 /// A sink that collects everything: for tests and for small inputs.
@@ -192,5 +219,24 @@ impl Sink for Collect {
 
     fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String) {
         self.losses.add(loss, example);
+    }
+
+    fn part(&self) -> Option<Box<dyn SinkPart>> {
+        Some(Box::new(Collect::default()))
+    }
+
+    fn add_part(&mut self, part: &mut dyn SinkPart) {
+        let part = std::mem::take(part.of::<Collect>());
+        self.spans.extend(part.spans);
+        self.calls.extend(part.calls);
+        self.samples.extend(part.samples);
+        self.events.extend(part.events);
+        self.losses.merge(&part.losses);
+    }
+}
+
+impl SinkPart for Collect {
+    fn records(&self) -> u64 {
+        (self.spans.len() + self.calls.len() + self.samples.len()) as u64
     }
 }

@@ -6,6 +6,10 @@
 
 mod cancellation;
 mod map;
+mod pipeline;
+mod spare;
 
 pub use cancellation::{CancelReason, Canceled, Cancellation, check_canceled};
 pub use map::{parallel_map, parallel_map_owned};
+pub use pipeline::Pipeline;
+pub use spare::SpareThreads;

@@ -133,6 +133,38 @@ pub trait Reader: Send {
 
     /// Called once, after the last byte: emits pending records and counts what is cut off.
     fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), FormatError>;
+
+    /// Hands the rest of the input over to something that cuts it into blocks of at least `block_bytes`, which can be read at the
+    /// same time; this reader is not used any more then. `None` if the format cannot be cut, or not yet: it may be possible
+    /// after the next bytes.
+    fn split(&mut self, block_bytes: usize) -> Option<Box<dyn Splitter>> {
+        let _ = block_bytes;
+        None
+    }
+
+    /// After a block: whether the next block can be read independently of this one, as the splitter assumed. Otherwise this
+    /// reader must read it.
+    fn is_at_boundary(&self) -> bool {
+        true
+    }
+}
+
+/// Cuts an input into blocks between records, on one thread. Blocks that are read in their order, or at the same time with results
+/// in their order, give the same records and losses as one reader of the whole input; `contract` checks that, too.
+pub trait Splitter: Send {
+    /// Takes the next bytes and passes on the blocks that are complete.
+    fn push(&mut self, chunk: &[u8], emit: &mut dyn FnMut(InputBlock));
+
+    /// Called once, after the last byte: the last block, which may be empty. Its reader finishes the input.
+    fn finish(self: Box<Self>) -> InputBlock;
+}
+
+/// Part of an input.
+pub struct InputBlock {
+    /// In the state in which it reads these bytes first.
+    pub reader: Box<dyn Reader>,
+    /// The part, or what a splitter made of it for its reader.
+    pub bytes: Vec<u8>,
 }
 
 /// An input that cannot be read as its format at all, in a sentence with what was specified, what is

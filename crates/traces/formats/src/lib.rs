@@ -43,6 +43,7 @@ mod sample_checks;
 mod sample_csv;
 mod sampling;
 mod span_csv;
+mod split;
 mod table;
 mod tar;
 mod text;
@@ -53,7 +54,8 @@ pub use access_log::{AccessLogSettings, LogTimeUnit};
 pub use columns::parse_column_option;
 pub use conventions::{DEFAULT_ATTRIBUTES, SelectedAttributes, THREAD_ATTRIBUTE};
 pub use format::{
-    Format, FormatError, FormatSettings, GroundTable, Reader, ReaderOptions, Recognizer, Sniff,
+    Format, FormatError, FormatSettings, GroundTable, InputBlock, Reader, ReaderOptions, Recognizer, Sniff,
+    Splitter,
 };
 pub use input::{InputError, InputSettings, NoProgress, Outcome, Progress, SkippedInput, read, read_all};
 pub use measures::{MeasureRule, parse_measure_option};

@@ -32,6 +32,7 @@ mod server;
 mod shop;
 mod signature;
 mod terminal;
+mod threads;
 mod trace_sources;
 mod windows;
 mod workshop;

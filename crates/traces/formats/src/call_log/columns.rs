@@ -18,6 +18,7 @@ pub(super) const BARE_TITLES: [&str; 7] =
     ["host", "time_us", "request_id", "mid", "method", "flag", "callee_mid"];
 
 /// Positions of the columns.
+#[derive(Clone)]
 pub(super) struct CallColumns {
     pub(super) host: Option<usize>,
     pub(super) time: TimeColumn,

@@ -67,6 +67,16 @@ impl Table for CallTable {
         self.columns.fields_min(width)
     }
 
+    fn for_another_part(&self) -> Option<CallTable> {
+        Some(CallTable {
+            // The options have been applied to the header.
+            options: ReaderOptions::default(),
+            columns: self.columns.clone(),
+            file_host: self.file_host.clone(),
+            request_ids: TraceIdReader::default(),
+        })
+    }
+
     #[inline]
     fn row(&mut self, row: &RecordFields<'_>, _: &[String], sink: &mut dyn Sink) -> Result<(), RecordError> {
         let request_text = row.get(self.columns.request);

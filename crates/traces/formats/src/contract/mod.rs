@@ -4,14 +4,16 @@
 //! | function | property |
 //! |---|---|
 //! | [`check_splits`] | where the input is cut into chunks changes nothing |
+//! | [`check_blocks`] | nor do blocks that several threads read |
 //! | [`check_truncations`] | records before a cut are those of the complete input, and a cut is reported |
 //! | [`check_hostile`] | no panic, no invented records, messages of bounded size |
-//! | [`check_all`] | all three, for a fuzz target |
+//! | [`check_all`] | all of them, for a fuzz target |
 
 mod cases;
 mod transcript;
 
 pub use cases::{HostileCase, HostileCases, SeededRng};
+use transcript::transcript_in_blocks;
 pub use transcript::{Event, Transcript, transcript};
 
 use crate::format::{Format, FormatError, Reader, ReaderOptions};
@@ -24,7 +26,7 @@ const TRUNCATIONS: usize = 1_500;
 const MESSAGE_BYTES_MAX: usize = 8 << 10;
 
 /// Any split of the input into chunks gives the same records, losses, examples and error, in the same order.
-/// Tried are single bytes, chunks of a few prime lengths, and one random split for each seed.
+/// Tried are single bytes, chunks of a few prime lengths, and one random split for each seed; and [`check_blocks`].
 ///
 /// # Panics
 /// When a split gives different records than one push of the entire input.
@@ -37,6 +39,27 @@ pub fn check_splits(format: &Format, options: &ReaderOptions, bytes: &[u8], seed
     for &seed in seeds {
         let split = transcript(format, options, random_chunks(bytes, seed));
         complete.assert_equals(&split, &format!("{}: random chunks, seed {seed}", format.name));
+    }
+    check_blocks(format, options, bytes);
+}
+
+/// Reading by several threads, in blocks of any size down to one byte, gives what one reader gives. Nothing is checked of formats
+/// that cannot be split.
+///
+/// # Panics
+/// When blocks give different records than one push of the entire input.
+pub fn check_blocks(format: &Format, options: &ReaderOptions, bytes: &[u8]) {
+    let complete = transcript(format, options, [bytes]);
+    for block_bytes in [1, 2, 37, 64, 499, 4_096, 65_536] {
+        for chunk_bytes in [1, 61, 4_099, usize::MAX] {
+            // Single bytes of a large input take long and show nothing that larger chunks of it do not show.
+            if bytes.len() / chunk_bytes.min(block_bytes) < 20_000 {
+                let chunks = bytes.chunks(chunk_bytes);
+                let read = transcript_in_blocks(format, options, chunks, block_bytes);
+                let what = format!("{}: blocks of {block_bytes}, chunks of {chunk_bytes} bytes", format.name);
+                complete.assert_equals(&read, &what);
+            }
+        }
     }
 }
 
@@ -144,7 +167,10 @@ pub fn check_all(format: &Format, bytes: &[u8]) {
     let complete = transcript(format, &options, [few]);
     complete.assert_equals(&transcript(format, &options, few.chunks(1)), "single bytes");
     let split = random_chunks(few, random.word());
-    complete.assert_equals(&transcript(format, &options, split), "a random split");
+    complete.assert_equals(&transcript(format, &options, split.iter().copied()), "a random split");
+    let block_bytes = 1 + random.below(200);
+    let blocks = transcript_in_blocks(format, &options, split, block_bytes);
+    complete.assert_equals(&blocks, &format!("blocks of {block_bytes} bytes"));
     for _ in 0..CUTS {
         let cut = random.below(few.len() + 1);
         let part = transcript(format, &options, [&few[..cut]]);

@@ -1,9 +1,12 @@
 //! All events a reader emits for an input, in order.
 
 use crate::format::{Format, FormatError, Reader, ReaderOptions};
+use crate::input::parallel::ParallelReading;
 use laggard_model::{
-    CallRecord, Collect, Loss, Losses, OwnedCall, OwnedSample, OwnedSpan, SampleRecord, Sink, SpanRecord,
+    CallRecord, Collect, Loss, Losses, OwnedCall, OwnedSample, OwnedSpan, SampleRecord, Sink, SinkPart,
+    SpanRecord,
 };
+use laggard_parallel::SpareThreads;
 
 /// One event of a reader. Samples are equal when their values have the same bits: a NaN equals itself.
 #[derive(Clone, Debug)]
@@ -65,6 +68,41 @@ fn push_all<'a>(
         reader.push(chunk, sink)?;
     }
     reader.finish(sink)
+}
+
+/// The same with blocks of at least `block_bytes`, if the format can be split, which two threads read.
+pub(super) fn transcript_in_blocks<'a>(
+    format: &Format,
+    options: &ReaderOptions,
+    chunks: impl IntoIterator<Item = &'a [u8]>,
+    block_bytes: usize,
+) -> Transcript {
+    let mut sink = TranscriptSink { events: Vec::new() };
+    let end = push_in_blocks((format.open)(options), chunks, block_bytes, &mut sink);
+    Transcript { events: sink.events, end }
+}
+
+fn push_in_blocks<'a>(
+    mut reader: Box<dyn Reader>,
+    chunks: impl IntoIterator<Item = &'a [u8]>,
+    block_bytes: usize,
+    sink: &mut dyn Sink,
+) -> Result<(), FormatError> {
+    let mut parallel: Option<ParallelReading> = None;
+    for chunk in chunks {
+        if parallel.is_none() {
+            let splitter = reader.split(block_bytes);
+            parallel = splitter.map(|splitter| ParallelReading::new(splitter, None, &SpareThreads::new(1)));
+        }
+        match &mut parallel {
+            Some(parallel) => parallel.push(chunk, sink)?,
+            None => reader.push(chunk, sink)?,
+        }
+    }
+    match parallel {
+        Some(mut parallel) => parallel.join(sink)?.map_or(Ok(()), |mut reader| reader.finish(sink)),
+        None => reader.finish(sink),
+    }
 }
 
 impl Transcript {
@@ -138,5 +176,19 @@ impl Sink for TranscriptSink {
 
     fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String) {
         self.events.push(Event::Lost(loss, example()));
+    }
+
+    fn part(&self) -> Option<Box<dyn SinkPart>> {
+        Some(Box::new(TranscriptSink { events: Vec::new() }))
+    }
+
+    fn add_part(&mut self, part: &mut dyn SinkPart) {
+        self.events.append(&mut part.of::<TranscriptSink>().events);
+    }
+}
+
+impl SinkPart for TranscriptSink {
+    fn records(&self) -> u64 {
+        self.events.len() as u64
     }
 }

@@ -1,7 +1,7 @@
 //! Cuts bytes into records at line breaks outside quotes.
 
 use super::{DELIMITERS, FieldState, RECORD_BYTES_MAX};
-use memchr::{memchr, memchr2};
+use memchr::{memchr, memchr_iter, memchr2, memrchr};
 
 /// The next item of the input.
 pub(crate) enum RecordEvent<'a> {
@@ -50,8 +50,53 @@ impl RecordCutter {
         }
     }
 
+    /// A cutter for the bytes from the start of a record on, which is on this line.
+    pub(crate) fn starting_at(line: u64, delimiter: Option<u8>) -> RecordCutter {
+        RecordCutter { record_line: line, delimiter, ..RecordCutter::new() }
+    }
+
     pub(crate) fn set_delimiter(&mut self, delimiter: u8) {
         self.delimiter = Some(delimiter);
+    }
+
+    /// The line on which the next record, or the incomplete one, starts.
+    pub(crate) const fn line(&self) -> u64 {
+        self.record_line
+    }
+
+    /// What there is of an incomplete record; `None` while one over the limit is skipped.
+    pub(crate) fn incomplete(&self) -> Option<&[u8]> {
+        let carry: &[u8] = if self.carry_is_spent { &[] } else { &self.carry };
+        (!self.is_skipping).then_some(carry)
+    }
+
+    /// Passes over whole records without looking at each: `rest` has no quotes, and is shortened to behind the first record
+    /// that ends at or after `bytes`, or behind its last one if it is shorter. False, and nothing has happened, when it
+    /// ends no record, or when more must be known.
+    pub(crate) fn pass_unquoted(&mut self, rest: &mut &[u8], bytes: usize) -> bool {
+        let carry = self.incomplete().map(<[u8]>::len);
+        let is_simple = carry.is_some_and(|carry| carry + rest.len() <= RECORD_BYTES_MAX);
+        if self.state.is_some() || !is_simple {
+            return false;
+        }
+        let from = bytes.saturating_sub(1).min(rest.len());
+        let Some(end) = memchr(b'\n', &rest[from..]).map(|end| from + end).or_else(|| memrchr(b'\n', rest))
+        else {
+            return false;
+        };
+        let (records, tail) = rest.split_at(end + 1);
+        *rest = tail;
+        self.carry.clear();
+        self.carry_is_spent = false;
+        self.start_record(memchr_iter(b'\n', records).count() as u64);
+        true
+    }
+
+    /// While a record over the limit is skipped: continues behind its line, if that ends in `rest`, which is shortened.
+    pub(crate) fn skip(&mut self, rest: &mut &[u8]) {
+        if self.is_skipping {
+            self.skip_line(rest);
+        }
     }
 
     /// The next record of `rest`, which is shortened by what was consumed; `None` when all of it is consumed.

@@ -1,12 +1,14 @@
 //! One document: a file, or a member of an archive, on its way through recognition and reader.
 
+use super::parallel::{BLOCK_BYTES, ParallelReading};
 use super::{InputError, InputSettings, Outcome, SkippedInput};
 use crate::columns::format_of_mapping;
 use crate::format::{Format, FormatError, Reader, ReaderOptions};
 use crate::paths::{Source, SourceOrigin};
 use crate::recognize::find_format;
 use crate::recognize::{PREFIX_MAX, Recognition, looks_like, recognize, recognize_all};
-use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SpanEvent, SpanRecord};
+use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SinkPart, SpanEvent, SpanRecord};
+use laggard_parallel::SpareThreads;
 
 /// Whether the rest of a source is of interest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,6 +24,8 @@ pub(super) struct InputDocument {
     /// Trouble with it is the user's business, not just a line in the summary.
     is_named: bool,
     is_member: bool,
+    /// For reading by several threads, as long as that is possible.
+    threads: Option<SpareThreads>,
     stage: DocumentStage,
 }
 
@@ -32,6 +36,7 @@ enum DocumentStage {
         retry_at: usize,
     },
     Reading(&'static Format, Box<dyn Reader>),
+    ReadingInParallel(&'static Format, Box<ParallelReading>),
     Skipping,
 }
 
@@ -52,6 +57,7 @@ impl InputDocument {
             options: ReaderOptions { source_name, ..settings.reader.clone() },
             is_named: source.origin() == SourceOrigin::Named && !is_member,
             is_member,
+            threads: settings.threads.clone().filter(|_| !is_small(source)),
             stage: DocumentStage::Sniffing { prefix: Vec::new(), retry_at: 0 },
         };
         if let Some(format) = settings.format {
@@ -67,7 +73,9 @@ impl InputDocument {
         outcome: &mut Outcome,
     ) -> Result<DocumentAction, InputError> {
         let (prefix, retry_at) = match &mut self.stage {
-            DocumentStage::Reading(..) => return self.feed(bytes, sink, outcome),
+            DocumentStage::Reading(..) | DocumentStage::ReadingInParallel(..) => {
+                return self.feed(bytes, sink, outcome);
+            }
             DocumentStage::Skipping => return Ok(self.skipping_step()),
             DocumentStage::Sniffing { prefix, retry_at } => (prefix, retry_at),
         };
@@ -97,12 +105,19 @@ impl InputDocument {
             let format = recognize_all(&prefix[..prefix.len().min(PREFIX_MAX)]);
             self.start(format, damage.as_deref(), sink, outcome)?;
         }
-        let DocumentStage::Reading(format, reader) = &mut self.stage else { return Ok(()) };
         let mut named = NamedSink { name: &self.name, sink };
-        if let Some(damage) = damage {
-            named.lose(Loss::CorruptCompression, &|| damage.clone());
-        }
-        match reader.finish(&mut named) {
+        let (format, reader) = match std::mem::replace(&mut self.stage, DocumentStage::Skipping) {
+            DocumentStage::Reading(format, reader) => (format, Ok(Some(reader))),
+            DocumentStage::ReadingInParallel(format, mut reading) => (format, reading.join(&mut named)),
+            DocumentStage::Sniffing { .. } | DocumentStage::Skipping => return Ok(()),
+        };
+        let finished = reader.and_then(|reader| {
+            if let Some(damage) = damage {
+                named.lose(Loss::CorruptCompression, &|| damage.clone());
+            }
+            reader.map_or(Ok(()), |mut reader| reader.finish(&mut named))
+        });
+        match finished {
             Ok(()) => outcome.count(format.name),
             Err(error) => drop(self.abandon(error, outcome)?),
         }
@@ -140,10 +155,31 @@ impl InputDocument {
         sink: &mut dyn Sink,
         outcome: &mut Outcome,
     ) -> Result<DocumentAction, InputError> {
-        let DocumentStage::Reading(_, reader) = &mut self.stage else { return Ok(DocumentAction::Continue) };
-        match reader.push(bytes, &mut NamedSink { name: &self.name, sink }) {
+        // Some formats can be split from their first byte on only, some not before their header.
+        self.split(sink);
+        let mut named = NamedSink { name: &self.name, sink };
+        let read = match &mut self.stage {
+            DocumentStage::Reading(_, reader) => reader.push(bytes, &mut named),
+            DocumentStage::ReadingInParallel(_, reading) => reading.push(bytes, &mut named),
+            DocumentStage::Sniffing { .. } | DocumentStage::Skipping => Ok(()),
+        };
+        match read {
             Ok(()) => Ok(DocumentAction::Continue),
             Err(error) => self.abandon(error, outcome),
+        }
+    }
+
+    /// Reads on with several threads, if that is possible.
+    fn split(&mut self, sink: &dyn Sink) {
+        let DocumentStage::Reading(format, reader) = &mut self.stage else { return };
+        let Some(threads) = &self.threads else { return };
+        if sink.part().is_none() {
+            self.threads = None;
+            return;
+        }
+        if let Some(splitter) = reader.split(BLOCK_BYTES) {
+            let reading = ParallelReading::new(splitter, Some(&self.name), threads);
+            self.stage = DocumentStage::ReadingInParallel(format, Box::new(reading));
         }
     }
 
@@ -185,10 +221,15 @@ impl InputDocument {
     }
 }
 
+/// Whether a source is too small for several threads, even if it is compressed well.
+fn is_small(source: &Source) -> bool {
+    matches!(source, Source::File { size: Some(size), .. } if *size < BLOCK_BYTES as u64 / 8)
+}
+
 /// Puts the source's name before the examples of losses.
-struct NamedSink<'a> {
-    name: &'a str,
-    sink: &'a mut dyn Sink,
+pub(super) struct NamedSink<'a> {
+    pub(super) name: &'a str,
+    pub(super) sink: &'a mut dyn Sink,
 }
 
 impl Sink for NamedSink<'_> {
@@ -214,5 +255,14 @@ impl Sink for NamedSink<'_> {
 
     fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String) {
         self.sink.lose(loss, &|| format!("{}: {}", self.name, example()));
+    }
+
+    fn part(&self) -> Option<Box<dyn SinkPart>> {
+        self.sink.part()
+    }
+
+    /// The thread of the part puts the name before its examples.
+    fn add_part(&mut self, part: &mut dyn SinkPart) {
+        self.sink.add_part(part);
     }
 }

@@ -3,6 +3,7 @@
 mod document;
 mod error;
 mod outcome;
+pub(crate) mod parallel;
 
 pub use error::InputError;
 pub use outcome::{Outcome, SkippedInput};
@@ -12,7 +13,7 @@ use crate::paths::{Source, SourceOrigin};
 use crate::pump::{Pump, PumpMessage};
 use document::{DocumentAction, InputDocument};
 use laggard_model::{Loss, Sink};
-use laggard_parallel::check_canceled;
+use laggard_parallel::{SpareThreads, check_canceled};
 use std::fs::File;
 use std::io::Read;
 
@@ -23,6 +24,9 @@ pub struct InputSettings {
     pub format: Option<&'static Format>,
     /// Settings for the readers. The source's name is filled in for each input.
     pub reader: ReaderOptions,
+    /// Threads for reading one input, beside the one of the caller; `None` to read it with that one alone. Sources that are read at
+    /// the same time share them. Results do not depend on them.
+    pub threads: Option<SpareThreads>,
 }
 
 /// Receives the progress of reading.
@@ -39,8 +43,9 @@ impl Progress for NoProgress {
     fn bytes(&self, _compressed_bytes: u64) {}
 }
 
-/// Reads one source to its end. A separate thread reads and decompresses while the caller's parses, so
-/// one input uses two cores; different sources may be read at the same time by different threads.
+/// Reads one source to its end. A separate thread reads and decompresses; the caller's parses, or, with
+/// [`InputSettings::threads`] and a sink that has parts ([`Sink::part`]), cuts the input into blocks between records that others parse.
+/// Different sources may be read at the same time by different threads.
 /// Examples of losses are passed to the sink with the source's name as prefix.
 ///
 /// # Errors

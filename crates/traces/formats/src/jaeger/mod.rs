@@ -10,17 +10,20 @@
 //! Spans name their process; spans before the processes wait for them.
 
 mod span;
+mod split;
 #[cfg(test)]
 mod tests;
 
 use crate::conventions::{OperationNamer, ResourceNames};
-use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Recognizer};
+use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Recognizer, Splitter};
 use crate::json_stream::{CAPTURE_BYTES_MAX, Scanner, Shape, ValueAction, Visitor};
 use crate::lax_json;
 use crate::pending::PendingSpans;
 use crate::sampling::WantedAttributes;
+use crate::split::BoundarySplitter;
 use laggard_model::{AttributeText, Loss, Sink};
 use span::{JaegerSpan, Processes};
+use split::{TraceBoundaries, is_between_traces};
 use std::collections::HashMap;
 
 /// The row in [`FORMATS`](crate::FORMATS).
@@ -52,6 +55,21 @@ impl Reader for Jaeger {
     fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), FormatError> {
         self.scanner.finish(&mut self.documents, sink);
         Ok(())
+    }
+
+    fn split(&mut self, block_bytes: usize) -> Option<Box<dyn Splitter>> {
+        if !self.scanner.is_new() {
+            return None;
+        }
+        let boundaries = TraceBoundaries::new(&self.documents.wanted);
+        let documents =
+            JaegerDocuments { wanted: self.documents.wanted.clone(), ..JaegerDocuments::default() };
+        let reader = Jaeger { scanner: Scanner::new(), documents };
+        Some(Box::new(BoundarySplitter::new(Box::new(reader), boundaries, 0, block_bytes)))
+    }
+
+    fn is_at_boundary(&self) -> bool {
+        is_between_traces(&self.scanner, &self.documents)
     }
 }
 

@@ -70,7 +70,7 @@ pub(crate) trait Visitor<L: Copy> {
 }
 
 /// The scanner's state between two chunks.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Scanner<P> {
     frames: Vec<LevelFrame<P>>,
     mode: Mode<P>,
@@ -145,6 +145,32 @@ impl<P: Copy> Scanner<P> {
         }
     }
 
+    /// A scanner for what follows at this position of a stream, at the start of a line.
+    pub(crate) fn starting_at(position: u64) -> Scanner<P> {
+        Scanner { chunk_offset: position, ..Scanner::new() }
+    }
+
+    /// How many bytes it has read.
+    pub(crate) const fn position(&self) -> u64 {
+        self.chunk_offset
+    }
+
+    /// Whether a line with a bracket in its first column would be the start of a document here, as for
+    /// [`Scanner::starting_at`].
+    pub(crate) fn is_at_document(&self) -> bool {
+        let is_between = match self.mode {
+            Mode::Between(expect) => expect == Expect::Value,
+            Mode::Resync { line_start } => line_start,
+            Mode::Key { .. } | Mode::Whole { .. } => false,
+        };
+        is_between && self.frames.is_empty() && self.last_byte == b'\n'
+    }
+
+    /// Whether it has read nothing.
+    pub(crate) fn is_new(&self) -> bool {
+        self.chunk_offset == 0
+    }
+
     /// Damage of the documents as such: values that a visitor ignores are no damage.
     pub(crate) fn take_damage(&mut self) -> Option<String> {
         self.damage.take()
@@ -155,17 +181,54 @@ impl<P: Copy> Scanner<P> {
         let mut context = VisitContext { chunk, visitor, sink };
         let mut position = 0;
         while position < chunk.len() {
-            position = match self.mode {
-                Mode::Between(expect) => self.between(position, expect, &mut context),
-                Mode::Key { escaped } => self.key(position, escaped, &mut context),
-                Mode::Whole { level, start, extent } => {
-                    self.whole(position, level, start, extent, &mut context)
-                }
-                Mode::Resync { line_start } => self.resync(position, line_start, &mut context),
-            };
+            position = self.step(position, &mut context);
         }
-        self.chunk_offset += chunk.len() as u64;
-        self.last_byte = chunk.last().copied().unwrap_or(self.last_byte);
+        self.advance(chunk);
+    }
+
+    /// Reads up to behind the next value that is captured or skipped, and returns how many bytes these are; `None` if no value
+    /// ends in `chunk`, all of which was read then.
+    pub(crate) fn push_to_value_end<V: Visitor<P>>(
+        &mut self,
+        chunk: &[u8],
+        visitor: &mut V,
+        sink: &mut dyn Sink,
+    ) -> Option<usize> {
+        let mut context = VisitContext { chunk, visitor, sink };
+        let mut position = 0;
+        while position < chunk.len() {
+            let was_in_value = matches!(self.mode, Mode::Whole { .. });
+            position = self.step(position, &mut context);
+            if was_in_value && matches!(self.mode, Mode::Between(_)) {
+                self.advance(&chunk[..position]);
+                return Some(position);
+            }
+        }
+        self.advance(chunk);
+        None
+    }
+
+    fn step<V: Visitor<P>>(&mut self, position: usize, context: &mut VisitContext<'_, V>) -> usize {
+        match self.mode {
+            Mode::Between(expect) => self.between(position, expect, context),
+            Mode::Key { escaped } => self.key(position, escaped, context),
+            Mode::Whole { level, start, extent } => self.whole(position, level, start, extent, context),
+            Mode::Resync { line_start } => self.resync(position, line_start, context),
+        }
+    }
+
+    fn advance(&mut self, read: &[u8]) {
+        self.chunk_offset += read.len() as u64;
+        self.last_byte = read.last().copied().unwrap_or(self.last_byte);
+    }
+
+    /// Whether an element of a list has just ended, in containers of these levels; `true` stands for an object.
+    pub(crate) fn is_behind_element(&self, containers: &[(P, bool)]) -> bool
+    where
+        P: PartialEq,
+    {
+        let found = self.frames.iter().map(|frame| (frame.level, frame.is_object));
+        matches!(self.mode, Mode::Between(Expect::CommaOrEnd)) && found.eq(containers.iter().copied())
     }
 
     /// Counts a document that the input cuts off, and is ready for another input.

@@ -81,6 +81,8 @@ pub(crate) struct MetricSamples {
     groups: PointGroups,
     /// The mapping of the metric that is being read.
     current: Option<Current>,
+    /// Whether any metric was read, so that there may be something to know.
+    is_used: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -99,6 +101,7 @@ impl Default for MetricSamples {
             series: SeriesTable::default(),
             groups: PointGroups::default(),
             current: None,
+            is_used: false,
         }
     }
 }
@@ -125,7 +128,15 @@ impl MetricSamples {
             });
         }
         self.groups.clear();
+        self.is_used |= self.current.is_some();
         self.current.is_some()
+    }
+
+    /// The same for another part of the input; `None` once there are metrics, because what one part says of a series is needed to
+    /// read the next.
+    pub(crate) fn for_another_part(&self) -> Option<MetricSamples> {
+        let mappings = Arc::clone(&self.mappings);
+        (!self.is_used).then(|| MetricSamples { mappings, ..MetricSamples::default() })
     }
 
     /// Adds a point of the current metric.

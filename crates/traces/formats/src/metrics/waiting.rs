@@ -26,6 +26,10 @@ impl WaitingMetrics {
         self.metrics.push(metric.to_vec());
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.metrics.is_empty()
+    }
+
     /// Returns the waiting metrics.
     pub(crate) fn take(&mut self) -> Vec<Vec<u8>> {
         self.bytes = 0;

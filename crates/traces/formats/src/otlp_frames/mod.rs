@@ -11,10 +11,11 @@
 //! where with compression every message is a separate zstd frame.
 //! Reference: open-telemetry/opentelemetry-collector-contrib, `exporter/fileexporter`, "File Format".
 
+mod split;
 #[cfg(test)]
 mod tests;
 
-use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Recognizer, Sniff};
+use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Recognizer, Sniff, Splitter};
 use crate::metrics::{MetricRule, MetricSamples};
 use crate::otlp_json;
 use crate::otlp_json::OtlpJson;
@@ -167,6 +168,26 @@ impl Reader for Otlp {
             Some(Stream::Frames(frames)) => frames.end(sink),
         }
         Ok(())
+    }
+
+    /// JSON between lines, and length-prefixed messages; not a message alone.
+    fn split(&mut self, block_bytes: usize) -> Option<Box<dyn Splitter>> {
+        match self.stream.take() {
+            Some(Stream::FrameMessage(FrameMessage::Json(reader))) => self.split_lines(reader, block_bytes),
+            Some(Stream::Frames(frames)) => self.split_frames(frames, block_bytes),
+            other => {
+                self.stream = other;
+                None
+            }
+        }
+    }
+
+    fn is_at_boundary(&self) -> bool {
+        match &self.stream {
+            Some(Stream::FrameMessage(FrameMessage::Json(reader))) => reader.is_at_document(),
+            Some(Stream::Frames(frames)) => frames.is_at_length(),
+            Some(Stream::FrameMessage(FrameMessage::Protobuf(_))) | None => false,
+        }
     }
 }
 

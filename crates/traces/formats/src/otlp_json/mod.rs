@@ -63,6 +63,29 @@ impl OtlpJson {
         std::mem::take(&mut self.documents.metrics)
     }
 
+    /// A reader for what follows at this position of the input, at the start of a line.
+    pub(crate) fn starting_at(position: u64, wanted: &WantedAttributes, metrics: MetricSamples) -> OtlpJson {
+        OtlpJson { scanner: Scanner::starting_at(position), ..OtlpJson::new(wanted, metrics) }
+    }
+
+    /// How many bytes it has read.
+    pub(crate) const fn position(&self) -> u64 {
+        self.scanner.position()
+    }
+
+    /// Metrics for another part of the input; `None` once there are any.
+    pub(crate) fn metrics_for_another_part(&self) -> Option<MetricSamples> {
+        self.documents.metrics.for_another_part()
+    }
+
+    /// Whether it is in the state of [`OtlpJson::starting_at`].
+    pub(crate) fn is_at_document(&self) -> bool {
+        let OtlpDocuments { open, content, resource, pending, waiting, metrics, .. } = &self.documents;
+        let is_outside = *open == 0 && *content == OtlpContent::Empty && resource.is_none();
+        let waits = !pending.is_empty() || !waiting.is_empty();
+        self.scanner.is_at_document() && is_outside && !waits && metrics.for_another_part().is_some()
+    }
+
     /// What is wrong with the documents as such: records that could not be read are no damage.
     pub(crate) fn take_damage(&mut self) -> Option<String> {
         self.scanner.take_damage()

@@ -132,6 +132,11 @@ impl OtlpProtobuf {
         std::mem::take(&mut self.records.metrics)
     }
 
+    /// Metrics for another part of the input; `None` once there are any.
+    pub(crate) fn metrics_for_another_part(&self) -> Option<MetricSamples> {
+        self.records.metrics.for_another_part()
+    }
+
     /// Reads the next bytes of the message.
     pub(crate) fn push(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
         let mut rest = chunk;

@@ -37,6 +37,7 @@ const REPLICAS: [(&str, ReplicaSource, Option<&str>); 10] = [
 ];
 
 /// One column that may identify the replica.
+#[derive(Clone)]
 struct ReplicaColumn {
     index: usize,
     source: ReplicaSource,
@@ -52,6 +53,7 @@ pub(super) enum Length {
 }
 
 /// Positions of the columns; the default is that of no table and is replaced by the header.
+#[derive(Clone)]
 pub(super) struct SpanColumns {
     pub(super) trace: usize,
     pub(super) span: usize,

@@ -62,6 +62,11 @@ impl Table for SpanTable {
         Ok((FirstLine::Header, header.into_titles()))
     }
 
+    fn for_another_part(&self) -> Option<SpanTable> {
+        // The options have been applied to the header.
+        Some(SpanTable { columns: self.columns.clone(), ..SpanTable::new(&ReaderOptions::default()) })
+    }
+
     #[inline]
     fn row(&mut self, row: &RecordFields<'_>, _: &[String], sink: &mut dyn Sink) -> Result<(), RecordError> {
         let trace_text = row.get(self.columns.trace);

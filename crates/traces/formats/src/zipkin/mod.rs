@@ -9,16 +9,18 @@
 
 pub(crate) mod protobuf;
 mod span;
+mod split;
 #[cfg(test)]
 mod tests;
 
 use crate::conventions::OperationNamer;
-use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Recognizer};
+use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Recognizer, Splitter};
 use crate::json_stream::{Scanner, Shape, ValueAction, Visitor};
 use crate::lax_json;
 use crate::sampling::WantedAttributes;
 use laggard_model::{Loss, Sink};
 use span::ZipkinSpan;
+use split::ZipkinSplitter;
 
 /// The row in [`FORMATS`](crate::FORMATS).
 pub(crate) const FORMAT: Format = Format {
@@ -61,6 +63,10 @@ impl Reader for Zipkin {
         self.scanner.finish(&mut self.spans, sink);
         Ok(())
     }
+
+    fn split(&mut self, block_bytes: usize) -> Option<Box<dyn Splitter>> {
+        self.scanner.is_new().then(|| Box::new(ZipkinSplitter::new(&self.spans.wanted, block_bytes)) as _)
+    }
 }
 
 /// The only level: lists of spans, and lists of lists.
@@ -74,6 +80,11 @@ struct Spans {
     repaired: String,
 }
 
+/// Lists of any depth are entered, everything in them should be a span.
+fn action(level: ZipkinLevel, shape: Shape) -> ValueAction<ZipkinLevel> {
+    if shape == Shape::Array { ValueAction::Descend(level) } else { ValueAction::Capture(level) }
+}
+
 impl Visitor<ZipkinLevel> for Spans {
     const TOP: ZipkinLevel = ZipkinLevel;
 
@@ -84,7 +95,7 @@ impl Visitor<ZipkinLevel> for Spans {
         shape: Shape,
         _: &mut dyn Sink,
     ) -> ValueAction<ZipkinLevel> {
-        if shape == Shape::Array { ValueAction::Descend(level) } else { ValueAction::Capture(level) }
+        action(level, shape)
     }
 
     fn captured(&mut self, _: ZipkinLevel, value: &[u8], sink: &mut dyn Sink) {

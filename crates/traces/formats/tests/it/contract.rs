@@ -1,7 +1,9 @@
 //! The contract's own tests: broken readers must be caught. And a small run of hostile inputs.
 
 use crate::samples;
-use laggard_formats::contract::{HostileCases, check_all, check_hostile, check_splits, check_truncations};
+use laggard_formats::contract::{
+    HostileCases, check_all, check_blocks, check_hostile, check_splits, check_truncations,
+};
 use laggard_formats::{FORMATS, Format, FormatError, GroundTable, Reader, ReaderOptions, Recognizer, Sniff};
 use laggard_model::{
     Loss, Nanos, ReplicaSource, Sampling, Sink, SpanAttributes, SpanId, SpanKind, SpanRecord, Status,
@@ -153,6 +155,7 @@ fn no_format_panics_on_hostile_inputs() {
             bytes += case.bytes.len();
             if case.bytes.len() < 2_000 {
                 check_all(format, &case.bytes);
+                check_blocks(format, &ReaderOptions::default(), &case.bytes);
             }
             if bytes > 1_500_000 {
                 break;

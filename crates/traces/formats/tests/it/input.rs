@@ -11,18 +11,18 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A temporary folder for one test, removed at the end.
-struct Folder {
-    path: PathBuf,
+pub(crate) struct Folder {
+    pub(crate) path: PathBuf,
 }
 
 impl Folder {
-    fn new(name: &str) -> Folder {
+    pub(crate) fn new(name: &str) -> Folder {
         let path = std::env::temp_dir().join(format!("laggard-formats-{}-{name}", std::process::id()));
         fs::create_dir_all(&path).unwrap();
         Folder { path }
     }
 
-    fn write(&self, name: &str, bytes: &[u8]) -> PathBuf {
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> PathBuf {
         let path = self.path.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, bytes).unwrap();
@@ -37,7 +37,7 @@ impl Drop for Folder {
 }
 
 /// A span table of `count` rows.
-fn table(count: usize) -> Vec<u8> {
+pub(crate) fn table(count: usize) -> Vec<u8> {
     let mut text =
         "trace_id,span_id,parent_span_id,service,replica,operation,start_ns,duration_ns\n".to_owned();
     for row in 1..=count {
@@ -49,14 +49,14 @@ fn table(count: usize) -> Vec<u8> {
 
 const LOG: &[u8] = b"time_us,request_id,mid,method,flag\n1,r,r,a.b,E\n2,r,r,a.b,X\n";
 
-fn gzip(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()
 }
 
 /// With a checksum, as the command-line tool writes it.
-fn zstd(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn zstd(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
     encoder.include_checksum(true).unwrap();
     encoder.write_all(bytes).unwrap();
@@ -67,7 +67,10 @@ fn read_path(path: &Path) -> (Collect, Result<Outcome, InputError>) {
     read_paths(&[path], &InputSettings::default())
 }
 
-fn read_paths(paths: &[&Path], settings: &InputSettings) -> (Collect, Result<Outcome, InputError>) {
+pub(crate) fn read_paths(
+    paths: &[&Path],
+    settings: &InputSettings,
+) -> (Collect, Result<Outcome, InputError>) {
     let mut sink = Collect::default();
     let paths: Vec<PathBuf> = paths.iter().map(|path| path.to_path_buf()).collect();
     let outcome = expand(&paths).and_then(|sources| read_all(&sources, settings, &mut sink, &NoProgress));
@@ -213,8 +216,8 @@ fn a_forced_format_and_a_mapping_need_no_recognition() {
     ];
     let columns = pairs.iter().map(|pair| laggard_formats::parse_column_option(pair).unwrap()).collect();
     let reader = ReaderOptions { columns, ..ReaderOptions::default() };
-    let mapped = InputSettings { format: None, reader: reader.clone() };
-    let forced = InputSettings { format: find_format("span-csv"), reader };
+    let mapped = InputSettings { reader: reader.clone(), ..InputSettings::default() };
+    let forced = InputSettings { format: find_format("span-csv"), reader, threads: None };
     for settings in [mapped, forced] {
         let (sink, outcome) = read_paths(&[&foreign], &settings);
         assert_eq!(outcome.unwrap().format(), Some("span-csv"));

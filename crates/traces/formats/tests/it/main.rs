@@ -4,6 +4,7 @@
 mod attributes;
 mod contract;
 mod input;
+mod parallel;
 mod real_data;
 mod real_samples;
 mod request_table;

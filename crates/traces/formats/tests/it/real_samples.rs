@@ -8,7 +8,8 @@ use std::path::Path;
 fn read(path: &Path, reader: ReaderOptions) -> Collect {
     let sources = expand(&[path.to_path_buf()]).unwrap();
     let mut sink = Collect::default();
-    read_all(&sources, &InputSettings { format: None, reader }, &mut sink, &NoProgress).unwrap();
+    read_all(&sources, &InputSettings { reader, ..InputSettings::default() }, &mut sink, &NoProgress)
+        .unwrap();
     sink
 }
 

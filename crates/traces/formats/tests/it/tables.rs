@@ -1,6 +1,6 @@
 //! Errors and losses of malformed tables.
 
-use laggard_formats::contract::{Event, Transcript, check_splits, transcript};
+use laggard_formats::contract::{Event, Transcript, check_blocks, check_splits, transcript};
 use laggard_formats::{ReaderOptions, find_format};
 use laggard_model::{Loss, OwnedCall, OwnedSpan, ReplicaSource, SpanId};
 use proptest::prelude::*;
@@ -201,6 +201,32 @@ proptest! {
         let negative = lines.iter().filter(|line| line.3 < 0).count() as u64;
         prop_assert_eq!(transcript.losses().count(Loss::NegativeTime), negative);
         check_splits(find_format("span-csv").unwrap(), &ReaderOptions::default(), text.as_bytes(), &[seed]);
+    }
+}
+
+/// A table of anything that matters to where records end.
+fn any_table() -> impl Strategy<Value = String> {
+    let field = prop_oneof![
+        "[a-z0-9]{0,3}",
+        "\"[a-z,\r\n]{0,6}\"",
+        "\"(\"\"|[a,\n])*\"",
+        "[\"a \n]{0,3}",
+        Just("1".to_owned())
+    ];
+    let end = prop_oneof![Just("\n"), Just("\r\n"), Just("\n\n"), Just("")];
+    let row = (prop::collection::vec(field, 5..9), end).prop_map(|(fields, end)| fields.join(",") + end);
+    prop::collection::vec(row, 0..25).prop_map(|rows| rows.concat())
+}
+
+proptest! {
+    /// Quotes that are never closed or stand in the middle of a field, line breaks of both kinds in and outside quotes.
+    #[test]
+    fn threads_read_any_table_as_one_reader_does(rows in any_table(), ending in "(\r?\n)?") {
+        for header in ["trace_id,span_id,parent_span_id,service,operation,start_ns,duration_ns\n",
+                       "\"trace_id\",span_id,parent_span_id,\"ser\nvice\",service,operation,start_ns,duration_ns\r\n"] {
+            let text = format!("{header}{rows}{ending}");
+            check_blocks(find_format("span-csv").unwrap(), &ReaderOptions::default(), text.as_bytes());
+        }
     }
 }
 

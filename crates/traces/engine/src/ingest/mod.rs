@@ -1,5 +1,9 @@
 //! From records to rows, with a limit on memory.
 
+mod part;
+#[cfg(test)]
+mod tests;
+
 use crate::handles::HandleMap;
 use crate::thin::Thinning;
 use crate::trace_attributes::TraceAttributes;
@@ -7,9 +11,10 @@ use crate::traces::Traces;
 use laggard_assembly::rebuild_calls;
 use laggard_model::{
     CallRecord, CallRow, Loss, Losses, Names, Nanos, OperationId, OperationKey, ReplicaId, ReplicaSource,
-    Sampling, Sink, SpanKind, SpanRecord, SpanRow, TailSampler, Timestamp, TraceId, WeightSource,
+    Sampling, Sink, SinkPart, SpanKind, SpanRecord, SpanRow, TailSampler, Timestamp, TraceId, WeightSource,
 };
 use laggard_parallel::parallel_map_owned;
+use part::IngestPart;
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 
@@ -59,7 +64,7 @@ pub struct Ingest {
 
 // Limit: distinct operations, and distinct replicas | `name_limit`: pooled as `(other)`
 /// Most distinct operations, and most distinct replicas. Names that carry ids would fill the memory.
-const NAMES_MAX: usize = 200_000;
+const NAMES_MAX: usize = if cfg!(test) { 300 } else { 200_000 };
 
 // Limit: bytes of a name or of a trace id as text | cut
 /// Maximum length of a name in bytes; longer ones are truncated.
@@ -161,6 +166,11 @@ impl Ingest {
             self.outside_window += 1;
             return false;
         }
+        self.has_room_for(trace)
+    }
+
+    /// Whether a row of this trace is retained; counts it otherwise.
+    fn has_room_for(&mut self, trace: TraceId) -> bool {
         if self.is_full {
             self.thinning.count_dropped();
             return false;
@@ -197,6 +207,18 @@ impl Ingest {
         if let Some(sampler) = sampling.tail_sampler {
             self.tail_samplers[sampler as usize] += 1;
         }
+    }
+
+    fn add_span_row(&mut self, row: SpanRow) {
+        self.spans[bucket_of(row.trace)].push(row);
+        self.count_row();
+    }
+
+    fn add_call_row(&mut self, row: CallRow) {
+        self.call_records += 1;
+        self.identities[ReplicaSource::Host as usize] += 1;
+        self.calls[bucket_of(row.request)].push(row);
+        self.count_row();
     }
 
     fn count_row(&mut self) {
@@ -259,8 +281,7 @@ impl Sink for Ingest {
             adjusted_count: span.sampling.adjusted_count,
         };
         self.attributes.add_span(row.trace, span.attributes, &mut self.names, &mut self.losses);
-        self.spans[bucket_of(row.trace)].push(row);
-        self.count_row();
+        self.add_span_row(row);
     }
 
     fn call(&mut self, call: &CallRecord<'_>) {
@@ -268,8 +289,6 @@ impl Sink for Ingest {
             return;
         }
         self.record_text(call.request, call.request_text);
-        self.call_records += 1;
-        self.identities[ReplicaSource::Host as usize] += 1;
         let kind = SpanKind::Unspecified;
         let row = CallRow {
             request: call.request,
@@ -284,12 +303,19 @@ impl Sink for Ingest {
             host: self.replica(call.host),
             flag: call.flag,
         };
-        self.calls[bucket_of(row.request)].push(row);
-        self.count_row();
+        self.add_call_row(row);
     }
 
     fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String) {
         self.losses.add(loss, example);
+    }
+
+    fn part(&self) -> Option<Box<dyn SinkPart>> {
+        Some(Box::new(IngestPart::new(self.settings.since, self.settings.until)))
+    }
+
+    fn add_part(&mut self, part: &mut dyn SinkPart) {
+        self.take_part(part.of());
     }
 }
 
@@ -336,37 +362,3 @@ impl Bucket {
 /// How far outside the window spans are still retained, so that requests that straddle its ends are complete and
 /// clocks may disagree.
 pub const WINDOW_MARGIN: Nanos = Nanos::from_secs(3600);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use laggard_model::{SpanAttributes, SpanId, Status};
-
-    #[test]
-    fn the_limit_applies_to_few_rows_in_many_buckets() {
-        let limit = 100 * size_of::<SpanRow>();
-        let mut ingest = Ingest::new(IngestSettings { memory_bytes: limit, ..IngestSettings::default() });
-        for trace in 1..=1000 {
-            ingest.span(&SpanRecord {
-                trace_id: TraceId::from_value(trace),
-                trace_text: None,
-                span_id: SpanId::new(1).unwrap(),
-                parent: None,
-                service: "shop",
-                operation: "buy",
-                kind: SpanKind::Server,
-                status: Status::Unset,
-                replica: "pod-1",
-                replica_source: ReplicaSource::Host,
-                start: Timestamp::from_unix_ns(0),
-                inclusive: Nanos::from_ns(1),
-                sampling: Sampling::default(),
-                attributes: SpanAttributes::default(),
-            });
-        }
-        let traces = ingest.finish(NonZeroUsize::MIN);
-        assert!((1..=100).contains(&traces.spans()), "{}", traces.spans());
-        assert_eq!(traces.losses().count(Loss::MemoryLimit), 1000 - traces.spans());
-        assert!(traces.thinning_factor() >= 8);
-    }
-}

@@ -1,11 +1,14 @@
 //! The reader for formats with rows of delimited fields.
 
+mod split;
+
 use crate::columns::{COLUMNS_MAX, shorten};
 use crate::delimited::{
     FieldBuffers, RawRecord, RecordCutter, RecordError, RecordEvent, RecordFields, guess_delimiter,
 };
-use crate::format::{FormatError, Reader};
+use crate::format::{FormatError, Reader, Splitter};
 use laggard_model::{Loss, Sink};
+use split::TableSplitter;
 
 /// Kind of a table's first line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,7 +20,7 @@ pub(crate) enum FirstLine {
 }
 
 /// One kind of table.
-pub(crate) trait Table: Send {
+pub(crate) trait Table: Send + Sized + 'static {
     /// Determines the columns from the first line that is not empty; returns their titles.
     fn begin(&mut self, first: &RecordFields<'_>) -> Result<(FirstLine, Vec<String>), FormatError>;
 
@@ -30,6 +33,11 @@ pub(crate) trait Table: Send {
     /// records: only one record may differ from those of the complete line.
     fn reads_cut_lines(&self) -> bool {
         true
+    }
+
+    /// The same table for another part of the input, once it has begun; `None` if rows depend on earlier ones.
+    fn for_another_part(&self) -> Option<Self> {
+        None
     }
 
     /// Emits the records of a row of at least [`Table::fields_min`] fields, or returns why it cannot.
@@ -95,6 +103,11 @@ impl<T: Table> Reader for TableReader<T> {
     fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), FormatError> {
         let Some(record) = self.cutter.unterminated() else { return Ok(()) };
         self.rows.read_unterminated(record, sink)
+    }
+
+    fn split(&mut self, block_bytes: usize) -> Option<Box<dyn Splitter>> {
+        let splitter = TableSplitter::new(&mut self.cutter, &self.rows, block_bytes)?;
+        Some(Box::new(splitter))
     }
 }
 
