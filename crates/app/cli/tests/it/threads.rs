@@ -50,11 +50,11 @@ fn damaged_lines() {
     let folder = tempfile::tempdir().unwrap();
     let text = std::fs::read_to_string(incident(LARGE, &["--format", "span-csv"]).file()).unwrap();
     let mut lines: Vec<&str> = text.lines().collect();
-    for number in (500..lines.len()).step_by(997) {
-        lines[number] = ["oops", "\"open", "a,\"b\nc\",d", ""][number % 4];
+    for number in (500..lines.len()).step_by(5_003) {
+        lines[number] = ["oops", "a,\"b\"c\"\",d", "a,\"b\nc\",d", ""][number % 4];
     }
     let file = folder.path().join("damaged.csv");
-    std::fs::write(&file, lines.join("\r\n")).unwrap();
+    std::fs::write(&file, lines.join("\r\n") + "\r\n").unwrap();
     check(&file, &[]);
     let report = diagnosed(&file, "2", &[]);
     assert!(report.contains("damaged.csv: line 501"), "the first is the example");
