@@ -74,7 +74,7 @@ impl ToolCall {
         self.reply_with(answer.to_value())
     }
 
-    /// The reply with a result that another server made ([`result_of`]).
+    /// The reply with a result that another server made ([`result_of`](crate::result_of)).
     pub fn reply_with(&self, result: Value) -> String {
         response(Some(&self.id), Ok(completed(result, self.era)))
     }

@@ -106,9 +106,10 @@ impl ProcessMemory {
 
     /// Whether questions wait for memory that caches may have.
     pub(crate) fn is_wanted(&self) -> bool {
-        let wanted = self.wanted.load(Ordering::Relaxed);
-        wanted > 0
-            && self.resident.load(Ordering::Relaxed).saturating_add(wanted) as f64 > FULL * self.limit as f64
+        let requested = self.wanted.load(Ordering::Relaxed);
+        requested > 0
+            && self.resident.load(Ordering::Relaxed).saturating_add(requested) as f64
+                > FULL * self.limit as f64
     }
 
     /// Whether questions must end.
