@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use utoipa::ToSchema;
 
-/// What assistants are told about all tools.
+/// Instructions for assistants that use the tools, sent when a client connects.
 pub const INSTRUCTIONS: &str = "\
 Laggard reads traces, metrics, and kernel traces, and says why a distributed system is slow. Each tool answers one question with \
 text and, in structuredContent, the report as data. State only causes that the report names, with its certainty, its evidence, and \
