@@ -7,6 +7,8 @@
 //! 85 %                telemetry is refused for now: what is on its way needs the rest
 //! ```
 //!
+//! The shares are of the limit less what may come between two measurements: 128 MiB, at most an eighth.
+//!
 //! Open traces, decoded slices, and the graphs of a question have limits of their own, a quarter of it each at most; messages on their
 //! way, merged windows, answers, and the windows and samples of a question an eighth.
 
@@ -22,6 +24,8 @@ use std::time::Duration;
 const TIGHT: f64 = 0.6;
 const SHORT: f64 = 0.75;
 const FULL: f64 = 0.85;
+/// What may come between two measurements, bytes, whatever the limit is: messages that are decoded, segments that are written.
+const BETWEEN_MEASUREMENTS: u64 = 128 << 20;
 /// Share of the limit for what a question reads.
 const QUESTION_SHARE: f64 = 0.5;
 /// Share of the memory of the machine, or of the control group, that is the limit by default.
@@ -107,9 +111,7 @@ impl ProcessMemory {
     /// Whether questions wait for memory that caches may have.
     pub(crate) fn is_wanted(&self) -> bool {
         let requested = self.wanted.load(Ordering::Relaxed);
-        requested > 0
-            && self.resident.load(Ordering::Relaxed).saturating_add(requested) as f64
-                > FULL * self.limit as f64
+        requested > 0 && self.resident.load(Ordering::Relaxed).saturating_add(requested) > self.share(FULL)
     }
 
     /// Whether questions must end.
@@ -123,7 +125,12 @@ impl ProcessMemory {
     }
 
     fn is_above(&self, share: f64) -> bool {
-        self.resident.load(Ordering::Relaxed) as f64 > share * self.limit as f64
+        self.resident.load(Ordering::Relaxed) > self.share(share)
+    }
+
+    /// Bytes of a share of what may be used.
+    fn share(&self, share: f64) -> u64 {
+        (share * (self.limit - BETWEEN_MEASUREMENTS.min(self.limit / 8)) as f64) as u64
     }
 
     pub(crate) fn with_resident(limit: u64, resident: u64) -> ProcessMemory {
@@ -151,7 +158,7 @@ impl ProcessMemory {
 
     fn try_reserve(&self, bytes: u64) -> bool {
         let resident = self.resident.load(Ordering::Relaxed);
-        let most = (FULL * self.limit as f64) as u64;
+        let most = self.share(FULL);
         let more = |reserved: u64| {
             let all = reserved.saturating_add(bytes);
             (resident.saturating_add(all) <= most).then_some(all)
@@ -235,22 +242,23 @@ mod tests {
     #[test]
     fn what_is_done_depends_on_the_share_in_use() {
         let measures = |resident: u64| {
-            let memory = ProcessMemory::with_resident(100, resident);
+            let memory = ProcessMemory::with_resident(800, resident);
             [memory.is_tight(), memory.is_short(), memory.is_full()]
         };
-        assert_eq!(measures(60), [false; 3]);
-        assert_eq!(measures(75), [true, false, false]);
-        assert_eq!(measures(85), [true, true, false]);
-        assert_eq!(measures(86), [true; 3]);
+        assert_eq!(measures(420), [false; 3], "60 % of 700 bytes");
+        assert_eq!(measures(525), [true, false, false]);
+        assert_eq!(measures(595), [true, true, false]);
+        assert_eq!(measures(596), [true; 3]);
+        assert_eq!(ProcessMemory::with_resident(9 << 30, 0).share(1.0), (9 << 30) - (128 << 20));
         assert_eq!(ProcessMemory::with_resident(1 << 30, 0).calls_max(), 6_710_886);
         assert_eq!(ProcessMemory::with_resident(1 << 30, 0).at_most_a_quarter(512 << 20), 256 << 20);
     }
 
     #[tokio::test]
     async fn questions_wait_for_memory() {
-        let memory = Arc::new(ProcessMemory::with_resident(1_000, 500));
+        let memory = Arc::new(ProcessMemory::with_resident(1_144, 500));
         let first = memory.reserve(300).await.unwrap();
-        assert!(!memory.try_reserve(100), "900 of 850 bytes");
+        assert!(!memory.try_reserve(100), "900 of 850 bytes (85 % of 1,001)");
         let small = memory.reserve(50).await.unwrap();
         let (second, ()) = tokio::join!(memory.reserve(200), async {
             tokio::time::sleep(2 * RESERVE_EVERY).await;
@@ -263,7 +271,7 @@ mod tests {
 
     #[tokio::test]
     async fn caches_are_dropped_for_questions_that_wait() {
-        let memory = Arc::new(ProcessMemory::with_resident(1_000, 500));
+        let memory = Arc::new(ProcessMemory::with_resident(1_144, 500));
         let waiting = tokio::time::timeout(2 * RESERVE_EVERY, memory.reserve(400));
         let (given_up, is_wanted) = tokio::join!(waiting, async { memory.is_wanted() });
         assert!(given_up.is_err() && is_wanted);
