@@ -5,9 +5,8 @@ use super::client_id::ClientId;
 use super::problem::{ApiError, ProblemKind};
 use super::running::{JobSize, Stop, blocking};
 use crate::api::state::AppState;
-use crate::operations::{ProcessMemory, ReservedMemory};
 use laggard_engine::{RequestSlice, Requests};
-use laggard_parallel::{CancelReason, Canceled};
+use laggard_parallel::CancelReason;
 use laggard_params::Window;
 use laggard_store::Store;
 pub(crate) use laggard_system::available_threads as threads;
@@ -48,7 +47,8 @@ where
     let stop = Stop::default();
     let _listed = state.api.running.begin(JobSize::Short, &stop);
     let slices = stop.wait_for(slices(store, window, state.memory.calls_max())).await?;
-    let reserved = stop.wait_for(reserve(&state.memory, &slices)).await?;
+    let memory = state.memory.reserve_for_query(QUERY_BYTES.of(&slices));
+    let reserved = stop.wait_for(async { Ok(memory.await?) }).await?;
     let cache = state.api.cache.clone();
     cancelable(stop.clone(), move || {
         let answered = answer(&merge_slices(&cache, slices));
@@ -58,28 +58,31 @@ where
     .await
 }
 
-/// Bytes that a question about slices needs beside them: rows and tables for each call, request, and name.
-const CALL_BYTES: u64 = 28;
-const REQUEST_BYTES: u64 = 300;
-const NAME_BYTES: u64 = 800;
+/// Bytes that an answer about slices needs beside them.
+pub(crate) struct AnswerBytes {
+    call: u64,
+    request: u64,
+    name: u64,
+}
 
-/// Reserves the memory that a question about slices may need.
-///
-/// # Errors
-/// When it does not become free in time.
-pub(crate) async fn reserve(
-    memory: &Arc<ProcessMemory>,
-    slices: &[Arc<RequestSlice>],
-) -> Result<ReservedMemory, ApiError> {
-    let sum = |count: fn(&RequestSlice) -> usize| slices.iter().map(|slice| count(slice) as u64).sum::<u64>();
-    let names =
-        |slice: &RequestSlice| slice.names.services() + slice.names.operations() + slice.names.replicas();
-    // Slices have mostly the same names.
-    let most_names = slices.iter().map(|slice| names(slice) as u64).max().unwrap_or(0);
-    let bytes = CALL_BYTES * sum(|slice| slice.calls.replica.len())
-        + REQUEST_BYTES * sum(|slice| slice.requests.len())
-        + NAME_BYTES * 2 * most_names;
-    memory.reserve(bytes).await.ok_or_else(|| Canceled(CancelReason::Memory).into())
+/// A question: rows and tables for each call, request, and name.
+pub(crate) const QUESTION_BYTES: AnswerBytes = AnswerBytes { call: 28, request: 300, name: 1600 };
+/// A query of a page: the order of the requests, common names, and a few figures.
+const QUERY_BYTES: AnswerBytes = AnswerBytes { call: 4, request: 64, name: 400 };
+
+impl AnswerBytes {
+    /// Of an answer about some slices.
+    pub(crate) fn of(&self, slices: &[Arc<RequestSlice>]) -> u64 {
+        let sum =
+            |count: fn(&RequestSlice) -> usize| slices.iter().map(|slice| count(slice) as u64).sum::<u64>();
+        let names =
+            |slice: &RequestSlice| slice.names.services() + slice.names.operations() + slice.names.replicas();
+        // Slices have mostly the same names.
+        let most_names = slices.iter().map(|slice| names(slice) as u64).max().unwrap_or(0);
+        self.call * sum(|slice| slice.calls.replica.len())
+            + self.request * sum(|slice| slice.requests.len())
+            + self.name * most_names
+    }
 }
 
 /// The requests of slices, with common names.

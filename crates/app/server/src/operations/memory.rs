@@ -3,8 +3,8 @@
 //! ```text
 //! half                for questions: what they would read is estimated before, and how much they need is reserved
 //! 60 %                caches are dropped, one long question and one short one run at a time
-//! 75 %                the newest large question is ended, and none begins
-//! 85 %                telemetry is refused for now: what is on its way needs the rest
+//! 75 %                the newest large question is ended, and none begins; questions reserve up to here
+//! 85 %                telemetry is refused for now: what is on its way needs the rest; queries of pages reserve up to here
 //! ```
 //!
 //! The shares are of the limit less what may come between two measurements: 128 MiB, at most an eighth.
@@ -14,6 +14,7 @@
 
 use super::process::resident_bytes;
 use laggard_model::Timestamp;
+use laggard_parallel::{CancelReason, Canceled};
 use laggard_system::now;
 use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,8 +38,10 @@ const WINDOW_BYTES_MAX: usize = 1 << 30;
 /// A call of a diagnosis needs so many bytes: what is read of it, and what is derived.
 const CALL_BYTES: f64 = 80.0;
 
-/// How long a question waits for memory, and how often it looks.
-const RESERVE_MAX: Duration = Duration::from_secs(10);
+/// How long a question waits for memory, and how long a query of a page, which somebody looks at meanwhile.
+const QUESTION_WAIT: Duration = Duration::from_secs(10);
+const QUERY_WAIT: Duration = Duration::from_secs(1);
+/// How often what waits for memory looks for it.
 const RESERVE_EVERY: Duration = Duration::from_millis(20);
 
 /// The memory of the process, and its limit, bytes.
@@ -111,7 +114,7 @@ impl ProcessMemory {
     /// Whether questions wait for memory that caches may have.
     pub(crate) fn is_wanted(&self) -> bool {
         let requested = self.wanted.load(Ordering::Relaxed);
-        requested > 0 && self.resident.load(Ordering::Relaxed).saturating_add(requested) > self.share(FULL)
+        requested > 0 && self.resident.load(Ordering::Relaxed).saturating_add(requested) > self.share(SHORT)
     }
 
     /// Whether questions must end.
@@ -143,22 +146,44 @@ impl ProcessMemory {
         }
     }
 
-    /// Reserves what a question may need, bytes; waits for other questions to end, and for caches to be dropped. `None` if it does
-    /// not become free in time.
-    pub(crate) async fn reserve(self: &Arc<Self>, bytes: u64) -> Option<ReservedMemory> {
+    /// Reserves what a question may need, bytes; waits for others to end, and for caches to be dropped.
+    ///
+    /// # Errors
+    /// When it does not become free in time.
+    pub(crate) async fn reserve_for_question(
+        self: &Arc<Self>,
+        bytes: u64,
+    ) -> Result<ReservedMemory, Canceled> {
+        self.reserve(bytes, SHORT, QUESTION_WAIT).await
+    }
+
+    /// The same for a query of a page. Questions leave it some.
+    ///
+    /// # Errors
+    /// As above.
+    pub(crate) async fn reserve_for_query(self: &Arc<Self>, bytes: u64) -> Result<ReservedMemory, Canceled> {
+        self.reserve(bytes, FULL, QUERY_WAIT).await
+    }
+
+    async fn reserve(
+        self: &Arc<Self>,
+        bytes: u64,
+        share: f64,
+        wait: Duration,
+    ) -> Result<ReservedMemory, Canceled> {
         let _wanted = WantedMemory::new(self, bytes);
         let free = async {
-            while !self.try_reserve(bytes) {
+            while !self.try_reserve(bytes, share) {
                 tokio::time::sleep(RESERVE_EVERY).await;
             }
         };
-        tokio::time::timeout(RESERVE_MAX, free).await.ok()?;
-        Some(ReservedMemory { memory: self.clone(), bytes })
+        tokio::time::timeout(wait, free).await.map_err(|_| Canceled(CancelReason::Memory))?;
+        Ok(ReservedMemory { memory: self.clone(), bytes })
     }
 
-    fn try_reserve(&self, bytes: u64) -> bool {
+    fn try_reserve(&self, bytes: u64, share: f64) -> bool {
         let resident = self.resident.load(Ordering::Relaxed);
-        let most = self.share(FULL);
+        let most = self.share(share);
         let more = |reserved: u64| {
             let all = reserved.saturating_add(bytes);
             (resident.saturating_add(all) <= most).then_some(all)
@@ -257,22 +282,23 @@ mod tests {
     #[tokio::test]
     async fn questions_wait_for_memory() {
         let memory = Arc::new(ProcessMemory::with_resident(1_144, 500));
-        let first = memory.reserve(300).await.unwrap();
-        assert!(!memory.try_reserve(100), "900 of 850 bytes (85 % of 1,001)");
-        let small = memory.reserve(50).await.unwrap();
-        let (second, ()) = tokio::join!(memory.reserve(200), async {
+        let first = memory.reserve_for_question(200).await.unwrap();
+        assert!(!memory.try_reserve(100, SHORT), "800 of 750 bytes (75 % of 1,001)");
+        let page = memory.reserve_for_query(100).await.unwrap();
+        assert!(!memory.try_reserve(100, FULL), "900 of 850 bytes");
+        let (second, ()) = tokio::join!(memory.reserve_for_question(150), async {
             tokio::time::sleep(2 * RESERVE_EVERY).await;
-            assert_eq!(memory.wanted.load(Ordering::Relaxed), 200);
+            assert_eq!(memory.wanted.load(Ordering::Relaxed), 150);
             drop(first);
         });
-        drop((small, second.unwrap()));
+        drop((page, second.unwrap()));
         assert_eq!((memory.reserved.load(Ordering::Relaxed), memory.wanted.load(Ordering::Relaxed)), (0, 0));
     }
 
     #[tokio::test]
     async fn caches_are_dropped_for_questions_that_wait() {
         let memory = Arc::new(ProcessMemory::with_resident(1_144, 500));
-        let waiting = tokio::time::timeout(2 * RESERVE_EVERY, memory.reserve(400));
+        let waiting = tokio::time::timeout(2 * RESERVE_EVERY, memory.reserve_for_question(400));
         let (given_up, is_wanted) = tokio::join!(waiting, async { memory.is_wanted() });
         assert!(given_up.is_err() && is_wanted);
         assert!(!memory.is_wanted(), "nothing waits any more");

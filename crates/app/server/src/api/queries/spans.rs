@@ -2,7 +2,7 @@
 
 use super::{Body, Query, Question, Work};
 use crate::api::cache::RequestCache;
-use crate::api::data::{REST_SPANS_MAX, merge_slices, reserve, slices, threads};
+use crate::api::data::{QUESTION_BYTES, REST_SPANS_MAX, merge_slices, slices, threads};
 use crate::api::jobs::Progress;
 use crate::api::parameters::now;
 use crate::api::problem::{ApiError, ProblemKind};
@@ -127,7 +127,8 @@ impl TenantQueries {
             progress.done(done);
         }
         self.set_reserved(None);
-        self.set_reserved(Some(progress.wait_for(&self.handle, reserve(&self.memory, &all))?));
+        let memory = self.memory.reserve_for_question(QUESTION_BYTES.of(&all));
+        self.set_reserved(Some(progress.wait_for(&self.handle, async { Ok(memory.await?) })?));
         progress.stage("assembling", 0)?;
         Ok(merge_slices(&self.cache, all))
     }

@@ -68,6 +68,8 @@ pub(crate) struct Outcome {
     pub(crate) memory_most: u64,
     /// Responses to the well-behaved client.
     pub(crate) responses: usize,
+    /// Those that said that the server is busy, or not ready.
+    pub(crate) busy: usize,
     /// Those that took longer than [`RESPONSE_TIME_MAX`].
     pub(crate) late: usize,
     /// The one that took longest.
@@ -82,6 +84,7 @@ const RESPONSE_TIME_MAX: Duration = Duration::from_secs(2);
 pub(crate) struct ResponseTime {
     time: Duration,
     path: &'static str,
+    is_busy: bool,
 }
 
 impl fmt::Display for Outcome {
@@ -89,7 +92,7 @@ impl fmt::Display for Outcome {
         write!(
             f,
             "{} spans of the well-behaved client are stored once; memory {} MiB before, {} MiB at most; {} of {} responses took longer \
-             than {RESPONSE_TIME_MAX:?}, the slowest {:?} ({}); attempts {:?}",
+             than {RESPONSE_TIME_MAX:?}, the slowest {:?} ({}); {} were 503; attempts {:?}",
             self.spans,
             self.memory_before >> 20,
             self.memory_most >> 20,
@@ -97,6 +100,7 @@ impl fmt::Display for Outcome {
             self.responses,
             self.slowest.time,
             self.slowest.path,
+            self.busy,
             self.attempts
         )
     }
@@ -138,6 +142,7 @@ pub(crate) fn besiege(binary: &Path, data: &Path, seed: u64, length: Duration) -
         memory_before,
         memory_most,
         responses: times.len(),
+        busy: times.iter().filter(|response| response.is_busy).count(),
         late: times.iter().filter(|response| response.time > RESPONSE_TIME_MAX).count(),
         slowest: times.into_iter().max().expect("there was a response"),
     }
@@ -159,8 +164,8 @@ fn response_times(server: Addresses) -> [ResponseTime; 4] {
         let response = http_client::request(server.http, "GET", path, "").expect("other clients are served");
         // A query is rejected with 503 while too many others are waiting.
         // So is telemetry while the process has nearly reached its limit of memory, and then it is not ready.
-        let busy = matches!(path, "/api/v1/services" | "/readyz") && response.status == 503;
-        assert!(response.status == 200 || busy, "{path}: {}: {}", response.status, response.body);
-        ResponseTime { time: started.elapsed(), path }
+        let is_busy = matches!(path, "/api/v1/services" | "/readyz") && response.status == 503;
+        assert!(response.status == 200 || is_busy, "{path}: {}: {}", response.status, response.body);
+        ResponseTime { time: started.elapsed(), path, is_busy }
     })
 }
