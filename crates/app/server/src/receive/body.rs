@@ -9,8 +9,8 @@ use http_body_util::BodyExt;
 use std::error::Error;
 use std::time::Duration;
 
-/// Memory for a message is allocated at once up to this many bytes; more only as they arrive.
-const TRUSTED_BYTES: usize = 1 << 20;
+/// Memory for a message is allocated as it arrives, whatever length its sender announces: so much first, and then twice as much.
+const FIRST_BYTES: usize = 16 << 10;
 
 /// Longest pause within a message. The listener limits the time of all of it.
 const PAUSE_MAX: Duration = if cfg!(test) { Duration::from_millis(300) } else { Duration::from_secs(10) };
@@ -71,6 +71,8 @@ fn incomplete(error: &axum::Error) -> ReceiveError {
 pub(super) struct BodyBuffer {
     bytes: Vec<u8>,
     bytes_max: usize,
+    /// Length that the sender announced.
+    declared: Option<usize>,
     permit: MemoryPermit,
 }
 
@@ -85,8 +87,8 @@ impl BodyBuffer {
         if declared.is_some_and(|bytes| bytes > bytes_max as u64) {
             return Err(too_large(bytes_max));
         }
-        let trusted = declared.map_or(0, |bytes| (bytes as usize).min(TRUSTED_BYTES));
-        Ok(BodyBuffer { bytes: Vec::with_capacity(trusted), bytes_max, permit: in_flight.permit() })
+        let declared = declared.map(|bytes| bytes as usize);
+        Ok(BodyBuffer { bytes: Vec::new(), bytes_max, declared, permit: in_flight.permit() })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -98,8 +100,22 @@ impl BodyBuffer {
         if bytes > self.bytes_max {
             return Err(too_large(self.bytes_max));
         }
-        self.permit.grow_to(bytes).await?;
+        if bytes > self.bytes.capacity() {
+            self.grow(bytes).await?;
+        }
         self.bytes.extend_from_slice(chunk);
+        Ok(())
+    }
+
+    /// Makes room for so many bytes at least.
+    async fn grow(&mut self, bytes: usize) -> Result<(), ReceiveError> {
+        let before = self.bytes.capacity();
+        let doubled = (2 * before).max(FIRST_BYTES);
+        let capacity = doubled.min(self.declared.unwrap_or(self.bytes_max)).max(bytes);
+        // Both exist while what is there is copied.
+        self.permit.grow_to(before + capacity).await?;
+        self.bytes.reserve_exact(capacity - self.bytes.len());
+        self.permit.shrink_to(capacity);
         Ok(())
     }
 

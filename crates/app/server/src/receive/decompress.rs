@@ -88,8 +88,10 @@ impl Output<'_> {
                 if filled == next {
                     return Err(self.too_large());
                 }
-                self.reserve(next)?;
+                // Both exist while what is there is copied.
+                self.reserve(filled + next)?;
                 self.bytes.resize(next, 0);
+                self.permit.shrink_to(self.compressed_bytes + next);
             }
             match source.read(&mut self.bytes[filled..]) {
                 Ok(0) => break,

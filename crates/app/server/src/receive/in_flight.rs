@@ -81,6 +81,13 @@ impl MemoryPermit {
         Ok(())
     }
 
+    /// Releases what is permitted beyond `bytes` in all.
+    pub(super) fn shrink_to(&mut self, bytes: usize) {
+        if let Some(held) = &mut self.held {
+            drop(held.split(held.num_permits().saturating_sub(bytes.div_ceil(BLOCK_BYTES))));
+        }
+    }
+
     fn missing_blocks(&self, bytes: usize) -> Result<u32, ReceiveError> {
         if self.process.is_full() {
             return Err(overloaded());
@@ -126,6 +133,10 @@ mod tests {
         second.try_grow_to(4 * BLOCK_BYTES).unwrap();
         assert!(second.try_grow_to(4 * BLOCK_BYTES + 1).is_err());
         assert!(second.grow_to(4 * BLOCK_BYTES + 1).await.unwrap_err().retry_after.is_some());
+        first.shrink_to(2 * BLOCK_BYTES);
+        assert_eq!(limit.free_bytes(), 4 * BLOCK_BYTES);
+        first.shrink_to(3 * BLOCK_BYTES);
+        assert_eq!(limit.free_bytes(), 4 * BLOCK_BYTES, "it does not grow");
         drop(first);
         second.grow_to(10 * BLOCK_BYTES).await.unwrap();
         drop(second);

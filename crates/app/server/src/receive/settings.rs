@@ -18,7 +18,7 @@ pub(super) struct ReceiveSettings {
 }
 
 /// Most bytes in flight, unless few of the largest messages need more; at most an eighth of the process's memory, for a decoded message
-/// takes a multiple of its bytes.
+/// takes a multiple of its bytes. One message of the largest size fits at least, with what it is copied from as it grows.
 const IN_FLIGHT_BYTES_MAX: usize = 256 << 20;
 const WAIT_MAX: Duration = Duration::from_secs(1);
 
@@ -30,7 +30,7 @@ impl ReceiveSettings {
             decompressed_bytes_max,
             in_flight_bytes_max: memory
                 .at_most_an_eighth(decompressed_bytes_max.saturating_mul(4).max(IN_FLIGHT_BYTES_MAX))
-                .max(decompressed_bytes_max),
+                .max(decompressed_bytes_max.saturating_mul(2)),
             wait_max: WAIT_MAX,
         }
     }
