@@ -68,7 +68,7 @@ pub(crate) struct AnswerBytes {
 /// A question: rows and tables for each call, request, and name.
 pub(crate) const QUESTION_BYTES: AnswerBytes = AnswerBytes { call: 28, request: 300, name: 1600 };
 /// A query of a page: the order of the requests, common names, and a few figures.
-const QUERY_BYTES: AnswerBytes = AnswerBytes { call: 4, request: 64, name: 400 };
+const QUERY_BYTES: AnswerBytes = AnswerBytes { call: 4, request: 24, name: 400 };
 
 impl AnswerBytes {
     /// Of an answer about some slices.

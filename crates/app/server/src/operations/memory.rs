@@ -3,8 +3,9 @@
 //! ```text
 //! half                for questions: what they would read is estimated before, and how much they need is reserved
 //! 60 %                caches are dropped, one long question and one short one run at a time
-//! 75 %                the newest large question is ended, and none begins; questions reserve up to here
-//! 85 %                telemetry is refused for now: what is on its way needs the rest; queries of pages reserve up to here
+//! 70 %                telemetry is refused for now: its senders send it again, and nobody looks at a page meanwhile
+//! 80 %                the newest large question is ended, and none begins; questions reserve up to here
+//! 90 %                queries of pages reserve up to here
 //! ```
 //!
 //! The shares are of the limit less what may come between two measurements: 128 MiB, at most an eighth.
@@ -21,10 +22,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Shares of the limit from which caches are dropped, questions are ended, and telemetry is refused.
+/// Shares of the limit from which caches are dropped, telemetry is refused, and questions are ended.
 const TIGHT: f64 = 0.6;
-const SHORT: f64 = 0.75;
-const FULL: f64 = 0.85;
+const FULL: f64 = 0.7;
+const SHORT: f64 = 0.8;
+/// Share up to which queries of pages reserve memory.
+const QUERIES: f64 = 0.9;
 /// What may come between two measurements, bytes, whatever the limit is: messages that are decoded, segments that are written.
 const BETWEEN_MEASUREMENTS: u64 = 128 << 20;
 /// Share of the limit for what a question reads.
@@ -117,14 +120,14 @@ impl ProcessMemory {
         requested > 0 && self.resident.load(Ordering::Relaxed).saturating_add(requested) > self.share(SHORT)
     }
 
-    /// Whether questions must end.
-    pub(crate) fn is_short(&self) -> bool {
-        self.is_above(SHORT)
-    }
-
     /// Whether telemetry must wait.
     pub(crate) fn is_full(&self) -> bool {
         self.is_above(FULL)
+    }
+
+    /// Whether questions must end.
+    pub(crate) fn is_short(&self) -> bool {
+        self.is_above(SHORT)
     }
 
     fn is_above(&self, share: f64) -> bool {
@@ -162,7 +165,7 @@ impl ProcessMemory {
     /// # Errors
     /// As above.
     pub(crate) async fn reserve_for_query(self: &Arc<Self>, bytes: u64) -> Result<ReservedMemory, Canceled> {
-        self.reserve(bytes, FULL, QUERY_WAIT).await
+        self.reserve(bytes, QUERIES, QUERY_WAIT).await
     }
 
     async fn reserve(
@@ -268,12 +271,12 @@ mod tests {
     fn what_is_done_depends_on_the_share_in_use() {
         let measures = |resident: u64| {
             let memory = ProcessMemory::with_resident(800, resident);
-            [memory.is_tight(), memory.is_short(), memory.is_full()]
+            [memory.is_tight(), memory.is_full(), memory.is_short()]
         };
         assert_eq!(measures(420), [false; 3], "60 % of 700 bytes");
-        assert_eq!(measures(525), [true, false, false]);
-        assert_eq!(measures(595), [true, true, false]);
-        assert_eq!(measures(596), [true; 3]);
+        assert_eq!(measures(489), [true, false, false]);
+        assert_eq!(measures(560), [true, true, false]);
+        assert_eq!(measures(561), [true; 3]);
         assert_eq!(ProcessMemory::with_resident(9 << 30, 0).share(1.0), (9 << 30) - (128 << 20));
         assert_eq!(ProcessMemory::with_resident(1 << 30, 0).calls_max(), 6_710_886);
         assert_eq!(ProcessMemory::with_resident(1 << 30, 0).at_most_a_quarter(512 << 20), 256 << 20);
@@ -283,9 +286,9 @@ mod tests {
     async fn questions_wait_for_memory() {
         let memory = Arc::new(ProcessMemory::with_resident(1_144, 500));
         let first = memory.reserve_for_question(200).await.unwrap();
-        assert!(!memory.try_reserve(100, SHORT), "800 of 750 bytes (75 % of 1,001)");
-        let page = memory.reserve_for_query(100).await.unwrap();
-        assert!(!memory.try_reserve(100, FULL), "900 of 850 bytes");
+        assert!(!memory.try_reserve(150, SHORT), "850 of 800 bytes (80 % of 1,001)");
+        let page = memory.reserve_for_query(150).await.unwrap();
+        assert!(!memory.try_reserve(100, QUERIES), "950 of 900 bytes");
         let (second, ()) = tokio::join!(memory.reserve_for_question(150), async {
             tokio::time::sleep(2 * RESERVE_EVERY).await;
             assert_eq!(memory.wanted.load(Ordering::Relaxed), 150);

@@ -68,13 +68,17 @@ pub(crate) struct Outcome {
     pub(crate) memory_most: u64,
     /// Responses to the well-behaved client.
     pub(crate) responses: usize,
-    /// Those that said that the server is busy, or not ready.
-    pub(crate) busy: usize,
+    /// Queries among them, and those of them that were refused because the server was busy.
+    pub(crate) queries: usize,
+    pub(crate) refused: usize,
     /// Those that took longer than [`RESPONSE_TIME_MAX`].
     pub(crate) late: usize,
     /// The one that took longest.
     pub(crate) slowest: ResponseTime,
 }
+
+/// What the well-behaved client asks of the stored data.
+const QUERY: &str = "/api/v1/services";
 
 /// How long a response may take at most.
 const RESPONSE_TIME_MAX: Duration = Duration::from_secs(2);
@@ -84,7 +88,7 @@ const RESPONSE_TIME_MAX: Duration = Duration::from_secs(2);
 pub(crate) struct ResponseTime {
     time: Duration,
     path: &'static str,
-    is_busy: bool,
+    is_refused: bool,
 }
 
 impl fmt::Display for Outcome {
@@ -92,7 +96,7 @@ impl fmt::Display for Outcome {
         write!(
             f,
             "{} spans of the well-behaved client are stored once; memory {} MiB before, {} MiB at most; {} of {} responses took longer \
-             than {RESPONSE_TIME_MAX:?}, the slowest {:?} ({}); {} were 503; attempts {:?}",
+             than {RESPONSE_TIME_MAX:?}, the slowest {:?} ({}); {} of {} queries were refused; attempts {:?}",
             self.spans,
             self.memory_before >> 20,
             self.memory_most >> 20,
@@ -100,7 +104,8 @@ impl fmt::Display for Outcome {
             self.responses,
             self.slowest.time,
             self.slowest.path,
-            self.busy,
+            self.refused,
+            self.queries,
             self.attempts
         )
     }
@@ -142,7 +147,8 @@ pub(crate) fn besiege(binary: &Path, data: &Path, seed: u64, length: Duration) -
         memory_before,
         memory_most,
         responses: times.len(),
-        busy: times.iter().filter(|response| response.is_busy).count(),
+        queries: times.iter().filter(|response| response.path == QUERY).count(),
+        refused: times.iter().filter(|response| response.path == QUERY && response.is_refused).count(),
         late: times.iter().filter(|response| response.time > RESPONSE_TIME_MAX).count(),
         slowest: times.into_iter().max().expect("there was a response"),
     }
@@ -159,13 +165,13 @@ impl Drop for SetOnDrop<'_> {
 
 /// Queries the server like a browser and a monitoring system.
 fn response_times(server: Addresses) -> [ResponseTime; 4] {
-    ["/healthz", "/readyz", "/api/v1/status", "/api/v1/services"].map(|path| {
+    ["/healthz", "/readyz", "/api/v1/status", QUERY].map(|path| {
         let started = Instant::now();
         let response = http_client::request(server.http, "GET", path, "").expect("other clients are served");
         // A query is rejected with 503 while too many others are waiting.
         // So is telemetry while the process has nearly reached its limit of memory, and then it is not ready.
-        let is_busy = matches!(path, "/api/v1/services" | "/readyz") && response.status == 503;
-        assert!(response.status == 200 || is_busy, "{path}: {}: {}", response.status, response.body);
-        ResponseTime { time: started.elapsed(), path, is_busy }
+        let is_refused = matches!(path, QUERY | "/readyz") && response.status == 503;
+        assert!(response.status == 200 || is_refused, "{path}: {}: {}", response.status, response.body);
+        ResponseTime { time: started.elapsed(), path, is_refused }
     })
 }
