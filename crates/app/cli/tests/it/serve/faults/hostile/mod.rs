@@ -4,9 +4,11 @@ mod http1;
 mod http2;
 mod mutations;
 
-use super::kill_run::{Addresses, Run, SplitMix, http_client};
+use super::kill_run::http_client::Connection;
+use super::kill_run::{Addresses, Run, SplitMix};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -76,6 +78,9 @@ pub(crate) struct Outcome {
     /// The one that took longest.
     pub(crate) slowest: ResponseTime,
 }
+
+/// Address of the well-behaved client. Clients are served in turn, by their addresses; all attackers have another one.
+const WELL_BEHAVED: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
 /// What the well-behaved client asks of the stored data.
 const QUERY: &str = "/api/v1/services";
@@ -167,7 +172,9 @@ impl Drop for SetOnDrop<'_> {
 fn response_times(server: Addresses) -> [ResponseTime; 4] {
     ["/healthz", "/readyz", "/api/v1/status", QUERY].map(|path| {
         let started = Instant::now();
-        let response = http_client::request(server.http, "GET", path, "").expect("other clients are served");
+        let connection = Connection::open_from(WELL_BEHAVED, server.http);
+        let response = connection.and_then(|mut connection| connection.request("GET", path, ""));
+        let response = response.expect("other clients are served");
         // A query is rejected with 503 while too many others are waiting.
         // So is telemetry while the process has nearly reached its limit of memory, and then it is not ready.
         let is_refused = matches!(path, QUERY | "/readyz") && response.status == 503;

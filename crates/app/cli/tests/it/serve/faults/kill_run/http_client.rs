@@ -1,7 +1,7 @@
 //! A minimal HTTP/1.1 client: sequential requests over one connection.
 
 use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Result, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
 /// A keep-alive connection.
@@ -20,7 +20,26 @@ const PATIENCE: Duration = Duration::from_secs(300);
 
 impl Connection {
     pub(crate) fn open(address: SocketAddr) -> Result<Connection> {
-        let stream = TcpStream::connect(address)?;
+        Connection::of_stream(TcpStream::connect(address)?)
+    }
+
+    /// From an address of this machine.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn open_from(source: Ipv4Addr, address: SocketAddr) -> Result<Connection> {
+        use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+        let socket = socket(AddressFamily::INET, SocketType::STREAM, None)?;
+        bind(&socket, &SocketAddr::from((source, 0)))?;
+        connect(&socket, &address)?;
+        Connection::of_stream(TcpStream::from(socket))
+    }
+
+    /// Elsewhere the loopback interface has one address.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn open_from(_: Ipv4Addr, address: SocketAddr) -> Result<Connection> {
+        Connection::open(address)
+    }
+
+    fn of_stream(stream: TcpStream) -> Result<Connection> {
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_nodelay(true)?;
         Ok(Connection { stream: BufReader::new(stream) })
