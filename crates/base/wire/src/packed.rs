@@ -135,7 +135,10 @@ mod tests {
         }
         assert_eq!(reader.number(), Ok(u64::MAX));
         assert!(reader.is_empty());
-        assert_eq!((reader.byte(), reader.number(), reader.array::<4>()), (Err(Malformed), Err(Malformed), Err(Malformed)));
+        assert_eq!(
+            (reader.byte(), reader.number(), reader.array::<4>()),
+            (Err(Malformed), Err(Malformed), Err(Malformed))
+        );
     }
 
     #[test]

@@ -171,7 +171,8 @@ impl BatchReader<'_> {
 
     fn samples(&mut self) -> Decoded<Samples> {
         let count = self.bytes.count(1)?;
-        let texts: Vec<Box<str>> = (0..count).map(|_| Ok(self.bytes.text()?.into())).collect::<Decoded<_>>()?;
+        let texts: Vec<Box<str>> =
+            (0..count).map(|_| Ok(self.bytes.text()?.into())).collect::<Decoded<_>>()?;
         let count = self.bytes.count(14)?;
         let mut rows = Vec::with_capacity(count);
         let mut before_ns = 0_i64;
