@@ -4,7 +4,7 @@ use super::count::starts_in;
 use super::levels::{CallCount, Levels, StructureKinds, incomplete_category, level};
 use super::{Count, Counts, Interval, UnitFold};
 use crate::encoding::{put_slice, read_slice};
-use crate::{RequestSlice, Requests, TreeStructure};
+use crate::{RequestSlice, Requests, SliceFacts, TreeStructure};
 use laggard_assembly::ShapeRule;
 use laggard_wire::{PackedReader, Unpacked, put_varint};
 use std::num::NonZeroUsize;
@@ -29,6 +29,11 @@ impl TakenRequests {
     /// The requests of each unit.
     pub fn slices(&self) -> &[RequestSlice] {
         &self.slices
+    }
+
+    /// Adds facts that belong to no unit.
+    pub fn add_facts(&mut self, facts: SliceFacts) {
+        self.slices.push(RequestSlice { facts, ..RequestSlice::default() });
     }
 
     /// The same, owned.
