@@ -6,7 +6,7 @@ use super::problem::{ApiError, ProblemKind};
 use super::running::{JobSize, Stop, blocking};
 use crate::api::state::AppState;
 use crate::operations::{ProcessMemory, ReservedMemory};
-use laggard_engine::{RequestSlice, Requests};
+use laggard_engine::{CallCount, RequestSlice, Requests};
 use laggard_parallel::{CancelReason, Canceled};
 use laggard_params::Window;
 use laggard_store::Store;
@@ -14,8 +14,8 @@ pub(crate) use laggard_system::available_threads as threads;
 use std::sync::Arc;
 use std::time::Duration;
 
-// Limit: spans that one question to the server reads | rejected: choose a shorter window
-/// Most spans that one question reads: 28 bytes each.
+// Limit: spans that a page or another question than `diagnose` reads from the store | rejected: choose a shorter window
+/// Most spans that one question reads at once: 28 bytes each.
 const SPANS_MAX: u64 = 100_000_000;
 
 /// Most spans of the stored data around a window that serve as its baseline.
@@ -60,6 +60,8 @@ where
 
 /// Bytes that a question about slices needs beside them: rows and tables for each call, request, and name.
 const CALL_BYTES: u64 = 28;
+/// A call in a slice.
+const SLICED_CALL_BYTES: u64 = 29;
 const REQUEST_BYTES: u64 = 300;
 const NAME_BYTES: u64 = 800;
 
@@ -79,6 +81,22 @@ pub(crate) async fn reserve(
     let bytes = CALL_BYTES * sum(|slice| slice.calls.replica.len())
         + REQUEST_BYTES * sum(|slice| slice.requests.len())
         + NAME_BYTES * 2 * most_names;
+    reserve_bytes(memory, bytes).await
+}
+
+/// Reserves the memory for requests that are to be taken, and for a question about them.
+///
+/// # Errors
+/// As above.
+pub(crate) async fn reserve_taken(
+    memory: &Arc<ProcessMemory>,
+    taken: CallCount,
+) -> Result<ReservedMemory, ApiError> {
+    let bytes = (CALL_BYTES + SLICED_CALL_BYTES) * taken.calls + REQUEST_BYTES * taken.requests;
+    reserve_bytes(memory, bytes).await
+}
+
+async fn reserve_bytes(memory: &Arc<ProcessMemory>, bytes: u64) -> Result<ReservedMemory, ApiError> {
     memory.reserve(bytes).await.ok_or_else(|| Canceled(CancelReason::Memory).into())
 }
 
