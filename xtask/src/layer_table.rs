@@ -42,7 +42,7 @@ pub(crate) const LAYERS: &[Layer] = &[
     },
     Layer {
         name: "laggard-engine",
-        may_use: &["laggard-model", "laggard-parallel", "laggard-assembly"],
+        may_use: &["laggard-model", "laggard-parallel", "laggard-wire", "laggard-assembly"],
         tests_may_use: &[],
     },
     Layer { name: "laggard-samples", may_use: &["laggard-model", "laggard-numeric"], tests_may_use: &[] },

@@ -195,6 +195,11 @@ impl Loss {
         self.row().0
     }
 
+    /// The cause of a name.
+    pub fn from_name(name: &str) -> Option<Loss> {
+        Loss::ALL.into_iter().find(|loss| loss.name() == name)
+    }
+
     /// The cause as a phrase that follows a count: `12 spans whose parent is missing`.
     pub const fn phrase(self) -> &'static str {
         self.row().1

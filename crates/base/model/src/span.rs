@@ -112,6 +112,18 @@ pub enum Status {
     Error,
 }
 
+impl Status {
+    /// OpenTelemetry's enum number (0 to 2).
+    pub const fn from_number(number: u8) -> Option<Status> {
+        match number {
+            0 => Some(Status::Unset),
+            1 => Some(Status::Ok),
+            2 => Some(Status::Error),
+            _ => None,
+        }
+    }
+}
+
 /// Which attribute identified the replica, in order of preference.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 #[repr(u8)]

@@ -1,6 +1,10 @@
-//! Protocol Buffers' wire format, read where it lies.
+//! Protocol Buffers' wire format, read where it lies, and the numbers and texts of encodings of our own.
 //!
 //! Reference: <https://protobuf.dev/programming-guides/encoding/>
+
+mod packed;
+
+pub use packed::{Malformed, PackedReader, Unpacked, put_difference, put_text};
 
 /// Groups nested deeper than this are treated as an error.
 const GROUP_DEPTH_MAX: u32 = 64;

@@ -2,11 +2,9 @@
 
 use crate::population::Selected;
 use laggard_assembly::ShapeRule;
-use laggard_engine::{Fold, LocalEngine, RequestView, StructureShapes, TreeStructure};
+use laggard_engine::{Fold, LocalEngine, RequestView, StructureShapes, TreeStructure, incomplete_category};
 use laggard_localize::{Site, SiteNumbers, SiteRequest, SiteTable, SiteTableBuilder, Spent};
-use laggard_model::{
-    AdjustedCount, Fingerprint, FingerprintBuilder, Names, OperationId, ReplicaId, SpanKind,
-};
+use laggard_model::{AdjustedCount, Fingerprint, Names, OperationId, ReplicaId, SpanKind};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -101,7 +99,7 @@ impl SiteFold<'_> {
             trace: request.trace(),
             latency_ns: request.latency().ns() as f64,
             category: self.category(request) as u32,
-            weight: request.adjusted_count().or(self.assumed_count).unwrap_or(AdjustedCount::ONE).get(),
+            weight: request.weight(self.assumed_count),
             number: request.number() as u32,
             attributes: self.selected.attributes(request),
         }
@@ -172,14 +170,6 @@ impl SiteFold<'_> {
         replicas.sort_unstable();
         replicas.dedup();
     }
-}
-
-/// The category of incomplete requests that enter at an operation.
-pub(crate) fn incomplete_category(entry: Fingerprint) -> Fingerprint {
-    let mut builder = FingerprintBuilder::new();
-    builder.fingerprint(entry);
-    builder.word(u64::MAX);
-    builder.finish()
 }
 
 /// Numbers the sites of tree structures.

@@ -66,12 +66,11 @@ struct Members {
 
 impl SurveyFold<'_> {
     fn row(&self, request: &RequestView<'_>) -> RequestRow {
-        let count = request.adjusted_count().or(self.assumed_count);
         RequestRow {
             start: request.start(),
             trace: request.trace(),
             latency_ns: request.latency().ns(),
-            weight: count.unwrap_or(AdjustedCount::ONE).get(),
+            weight: request.weight(self.assumed_count),
         }
     }
 

@@ -1,6 +1,8 @@
-//! The laws of [`Fold`], as a suite that every fold runs in its tests.
+//! The laws of [`Fold`] and [`UnitFold`], as suites that every fold runs in its tests.
 
-use crate::{Fold, RequestRange};
+use crate::{
+    Fold, Gathering, GatheringError, PartError, RequestRange, RequestSlice, UnitFold, UnitId, encode_part,
+};
 use std::fmt::Debug;
 
 /// Checks a fold on some requests.
@@ -39,4 +41,69 @@ fn part<F: Fold>(fold: &F, requests: RequestRange<'_>) -> F::Partial {
     let mut partial = fold.start();
     requests.iter().for_each(|request| fold.add(&mut partial, &request));
     partial
+}
+
+/// Checks a fold over units: `described` shows everything about a partial result that matters.
+///
+/// # Panics
+/// When merging a fresh partial, grouping the units, encoding, or the order of arrival changes the result; when a unit that arrives
+/// twice or not at all is not noticed; and when damaged bytes are accepted.
+pub fn check_units<F: UnitFold, T: PartialEq + Debug>(
+    fold: &F,
+    slices: &[RequestSlice],
+    described: impl Fn(&F::Partial) -> T,
+) {
+    let ids: Vec<UnitId> = (0..slices.len() as u64).map(UnitId::Segment).collect();
+    let merged = |slices: &[RequestSlice]| {
+        let mut partial = fold.start();
+        slices.iter().for_each(|slice| fold.merge(&mut partial, fold.unit(slice)));
+        partial
+    };
+    let direct = described(&merged(slices));
+    let mut before_fresh = merged(slices);
+    fold.merge(&mut before_fresh, fold.start());
+    assert_eq!(described(&before_fresh), direct, "merging a fresh partial changed the result");
+    let part = |from: usize, to: usize| encode_part(fold, &ids[from..to], &merged(&slices[from..to]));
+    let gathered = |parts: &[Vec<u8>]| -> Result<T, GatheringError> {
+        let mut gathering = Gathering::new(fold, ids.iter().rev().copied());
+        parts.iter().try_for_each(|part| gathering.deliver(part))?;
+        Ok(described(&gathering.finish()?))
+    };
+    for cut in 0..=slices.len() {
+        let mut parts: Vec<Vec<u8>> = (cut..slices.len()).map(|index| part(index, index + 1)).collect();
+        if cut > 0 {
+            parts.push(part(0, cut));
+        }
+        assert_eq!(
+            gathered(&parts).as_ref(),
+            Ok(&direct),
+            "the first {cut} units in one part, which comes last"
+        );
+        parts.reverse();
+        assert_eq!(gathered(&parts).as_ref(), Ok(&direct), "units in reverse");
+    }
+    for (index, &id) in ids.iter().enumerate() {
+        let all = || (0..slices.len()).map(|index| part(index, index + 1));
+        let twice: Vec<Vec<u8>> = all().chain([part(index, index + 1)]).collect();
+        assert_eq!(gathered(&twice), Err(GatheringError::Twice(id)));
+        let lost: Vec<Vec<u8>> =
+            all().enumerate().filter(|&(other, _)| other != index).map(|(_, part)| part).collect();
+        assert_eq!(gathered(&lost), Err(GatheringError::Lost(id, 1)));
+        check_damage(fold, &ids, &part(index, index + 1));
+    }
+}
+
+/// Checks that no part is accepted after a byte was changed, or bytes at its end were lost.
+fn check_damage<F: UnitFold>(fold: &F, ids: &[UnitId], part: &[u8]) {
+    let refused = |damaged: &[u8]| {
+        let found = Gathering::new(fold, ids.iter().copied()).deliver(damaged);
+        assert_eq!(found, Err(GatheringError::Part(PartError::Damaged)));
+    };
+    let step = part.len().div_ceil(200);
+    for at in (0..part.len()).step_by(step) {
+        refused(&part[..at]);
+        let mut damaged = part.to_vec();
+        damaged[at] ^= 1 << (at % 8);
+        refused(&damaged);
+    }
 }

@@ -13,16 +13,35 @@ pub(crate) struct HandleMap {
 impl HandleMap {
     /// Adds names to `into` and maps each handle to its handle there.
     pub(crate) fn new(into: &mut Names, from: &Names) -> HandleMap {
+        let attribute_sets = (0..from.attribute_sets())
+            .map(|index| into.attribute_set(from.attribute_set_text(AttributeSetId::from_index(index))))
+            .collect();
+        HandleMap { attribute_sets, ..HandleMap::without_attributes(into, from) }
+    }
+
+    fn without_attributes(into: &mut Names, from: &Names) -> HandleMap {
         let operations = (0..from.operations())
             .map(|index| into.operation(from.operation_key(OperationId::from_index(index))))
             .collect();
         let replicas = (0..from.replicas())
             .map(|index| into.replica(from.replica_name(ReplicaId::from_index(index))))
             .collect();
-        let attribute_sets = (0..from.attribute_sets())
-            .map(|index| into.attribute_set(from.attribute_set_text(AttributeSetId::from_index(index))))
-            .collect();
-        HandleMap { operations, replicas, attribute_sets }
+        HandleMap { operations, replicas, attribute_sets: Vec::new() }
+    }
+
+    /// The same names without sets of attributes that are not used, and the map to their handles; that of a set which is left out
+    /// is of the empty one.
+    pub(crate) fn used(names: &Names, sets: impl Iterator<Item = AttributeSetId>) -> (Names, HandleMap) {
+        let mut own = Names::new();
+        let mut map = HandleMap::without_attributes(&mut own, names);
+        let mut is_used = vec![false; names.attribute_sets()];
+        sets.for_each(|set| is_used[set.index()] = true);
+        let own_set = |(index, is_used): (usize, bool)| match is_used {
+            true => own.attribute_set(names.attribute_set_text(AttributeSetId::from_index(index))),
+            false => AttributeSetId::default(),
+        };
+        map.attribute_sets = is_used.into_iter().enumerate().map(own_set).collect();
+        (own, map)
     }
 
     /// The same names with handles in the order of their texts, and the map to these handles. What is equal otherwise is often

@@ -12,6 +12,7 @@
 mod batch;
 #[cfg(any(test, feature = "contract"))]
 pub mod contract;
+mod encoding;
 mod fold;
 mod handles;
 mod ingest;
@@ -25,6 +26,7 @@ mod summary;
 mod thin;
 mod trace_attributes;
 mod traces;
+mod units;
 mod view;
 
 pub use batch::{Batch, Origins, SampleRow, Samples};
@@ -36,4 +38,8 @@ pub use structure_shapes::{ShapeCategory, StructureShapes};
 pub use summary::{SliceSummary, SummaryCategory, SummaryCell, SummaryKind};
 pub use trace_attributes::{AttributeLimit, TraceAttributes};
 pub use traces::{TraceText, Traces};
+pub use units::{
+    CallCount, Count, Counts, Gathering, GatheringError, Interval, Levels, PartError, Take, TakenRequests,
+    Thinning, UnitFold, UnitId, encode_part, incomplete_category,
+};
 pub use view::{RequestRange, RequestView};

@@ -11,6 +11,7 @@ use crate::slice::{RequestSlice, SliceFacts, SlicedRequest, TreeStructure};
 use crate::structure_index::StructureIndex;
 use crate::structure_shapes::StructureShapes;
 use crate::traces::Traces;
+use crate::units::{Interval, Thinning};
 use crate::view::{RequestRange, RequestView};
 use laggard_assembly::{ClockAgreement, ShapeRule};
 use laggard_model::{
@@ -37,6 +38,10 @@ pub struct Requests {
     /// Notes of the reader of files; empty for slices.
     import_notes: ImportNotes,
     shapes: [OnceLock<StructureShapes>; 2],
+    /// Spans and traces outside of windows, where requests outside of them were left out.
+    outside: Vec<(Interval, ReadCounts)>,
+    /// `None` if all requests were taken.
+    thinning: Option<Thinning>,
 }
 
 /// A slice with its handles mapped to the common names.
@@ -72,7 +77,7 @@ impl Default for ImportNotes {
 }
 
 /// How much was read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ReadCounts {
     /// Spans.
     pub spans: u64,
@@ -180,6 +185,20 @@ impl Requests {
         self
     }
 
+    pub(crate) fn with_thinning(
+        mut self,
+        outside: Vec<(Interval, ReadCounts)>,
+        thinning: Option<Thinning>,
+    ) -> Requests {
+        (self.outside, self.thinning) = (outside, thinning);
+        self
+    }
+
+    /// How they were selected from more than fit in memory; `None` if all were taken.
+    pub fn thinning(&self) -> Option<&Thinning> {
+        self.thinning.as_ref()
+    }
+
     /// All requests, by start and trace.
     pub fn all(&self) -> RequestRange<'_> {
         RequestRange { requests: self, from: 0, to: self.order.len() }
@@ -196,6 +215,16 @@ impl Requests {
     /// Spans and traces that were read, less those of requests that start outside a window, whose ends belong to it: slices of a
     /// store, and files with a baseline, hold other requests, too. What is in no request counts.
     pub fn counts_within(&self, since: Timestamp, until: Timestamp) -> ReadCounts {
+        let window = since..=until;
+        let known = self.outside.iter().find(|(known, _)| *known == window);
+        let outside = known.map_or_else(|| self.counts_outside(since, until), |&(_, outside)| outside);
+        ReadCounts {
+            spans: self.spans().saturating_sub(outside.spans),
+            traces: self.traces().saturating_sub(outside.traces),
+        }
+    }
+
+    fn counts_outside(&self, since: Timestamp, until: Timestamp) -> ReadCounts {
         let inside = self.within(since, until);
         let (before, after) = (0..inside.first(), inside.first() + inside.len()..self.order.len());
         let outside = before.chain(after).map(|index| self.request(index));
@@ -208,10 +237,7 @@ impl Requests {
             let inside: HashSet<TraceId> = inside.iter().map(|request| request.trace()).collect();
             traces.retain(|trace| !inside.contains(trace));
         }
-        ReadCounts {
-            spans: self.spans().saturating_sub(spans),
-            traces: self.traces().saturating_sub(traces.len() as u64),
-        }
+        ReadCounts { spans, traces: traces.len() as u64 }
     }
 
     fn at(&self, request_ref: RequestRef) -> &SlicedRequest {
@@ -227,7 +253,10 @@ impl Requests {
         let part = &self.parts[request_ref.part as usize];
         let request = &part.slice.requests[request_ref.request as usize];
         let structure = part.structures[request.structure as usize];
-        RequestView::new(n, request, structure, &self.structures[structure as usize], part)
+        let tree = &self.structures[structure as usize];
+        let one_in =
+            self.thinning.as_ref().map_or(1.0, |thinning| thinning.one_in(structure, request.complete));
+        RequestView::new(n, request, (structure, tree), part, one_in)
     }
 
     /// The shape of every structure; computed at first use, then cached.

@@ -135,6 +135,13 @@ impl CallColumns {
         u32::try_from(self.replica.len()).expect("a slice has fewer than 2^32 calls")
     }
 
+    /// No calls yet, with room for so many.
+    pub(crate) fn with_capacity(calls: usize) -> CallColumns {
+        let mut columns = CallColumns::default();
+        columns.reserve(calls);
+        columns
+    }
+
     fn reserve(&mut self, calls: usize) {
         self.replica.reserve(calls);
         self.status.reserve(calls);

@@ -1,7 +1,7 @@
 //! Merging slices, and removing traces from a slice.
 
 use crate::handles::HandleMap;
-use crate::slice::{RequestSlice, SliceFacts};
+use crate::slice::{RequestSlice, SliceFacts, SlicedRequest};
 use crate::slice_builder::{SliceBuilder, join};
 use laggard_model::{Names, TraceId};
 use std::collections::HashSet;
@@ -14,7 +14,7 @@ impl RequestSlice {
         for slice in slices {
             let map = HandleMap::new(&mut names, &slice.names);
             builder.facts.merge(&slice.facts, &map);
-            builder.add_slice(slice, &map, |_| true);
+            builder.add_requests(slice, &map, slice.requests.iter());
         }
         builder.finish(names)
     }
@@ -24,7 +24,8 @@ impl RequestSlice {
     /// (orphan spans stay counted); the rest is unchanged.
     pub fn retain_traces(&self, retain: impl Fn(TraceId) -> bool) -> RequestSlice {
         let mut builder = SliceBuilder { facts: self.facts.clone(), ..SliceBuilder::default() };
-        builder.add_slice(self, &HandleMap::identity(&self.names), &retain);
+        let retained = self.requests.iter().filter(|request| retain(request.trace));
+        builder.add_requests(self, &HandleMap::identity(&self.names), retained);
         let left_out = self.requests.iter().filter(|request| !retain(request.trace));
         let mut traces = HashSet::new();
         for request in left_out {
@@ -37,13 +38,33 @@ impl RequestSlice {
         builder.facts.texts.retain(|(trace, _)| retain(*trace));
         builder.finish(self.names.clone())
     }
+
+    /// Some requests, with the names of all, but only their own sets of attributes. Facts stay those of all.
+    pub(crate) fn retain_requests(&self, retain: impl Fn(&SlicedRequest) -> bool) -> RequestSlice {
+        let retained: Vec<&SlicedRequest> = self.requests.iter().filter(|request| retain(request)).collect();
+        let (names, map) = HandleMap::used(&self.names, retained.iter().map(|request| request.attributes));
+        let mut builder = SliceBuilder { facts: self.facts.clone(), ..SliceBuilder::default() };
+        let traces: HashSet<TraceId> = match self.facts.texts.is_empty() {
+            true => HashSet::new(),
+            false => retained.iter().map(|request| request.trace).collect(),
+        };
+        builder.facts.texts.retain(|(trace, _)| traces.contains(trace));
+        builder.add_requests(self, &map, retained.into_iter());
+        builder.finish(names)
+    }
 }
 
 impl SliceBuilder {
-    fn add_slice(&mut self, slice: &RequestSlice, map: &HandleMap, retain: impl Fn(TraceId) -> bool) {
+    /// Adds requests of a slice.
+    fn add_requests<'a>(
+        &mut self,
+        slice: &RequestSlice,
+        map: &HandleMap,
+        requests: impl Iterator<Item = &'a SlicedRequest>,
+    ) {
         let mut numbers: Vec<Option<u32>> = vec![None; slice.structures.len()];
         let mut exchanged = Vec::new();
-        for request in slice.requests.iter().filter(|request| retain(request.trace)) {
+        for request in requests {
             let structure = &slice.structures[request.structure as usize];
             let number = *numbers[request.structure as usize]
                 .get_or_insert_with(|| self.structures.number_of(structure, &map.operations, &mut exchanged));
@@ -55,7 +76,7 @@ impl SliceBuilder {
             into.self_time.extend_from_slice(&from.self_time[calls.clone()]);
             into.inclusive_time.extend_from_slice(&from.inclusive_time[calls.clone()]);
             into.path_time.extend_from_slice(&from.path_time[calls]);
-            self.requests.push(crate::SlicedRequest {
+            self.requests.push(SlicedRequest {
                 structure: number,
                 first_call,
                 attributes: map.attribute_set(request.attributes),

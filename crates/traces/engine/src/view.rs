@@ -63,15 +63,16 @@ pub struct RequestView<'a> {
     self_time: &'a [Nanos],
     inclusive_time: &'a [Nanos],
     path_time: &'a [Nanos],
+    one_in: f32,
 }
 
 impl<'a> RequestView<'a> {
     pub(crate) fn new(
         number: usize,
         request: &'a SlicedRequest,
-        structure: u32,
-        tree: &'a TreeStructure,
+        (structure, tree): (u32, &'a TreeStructure),
         part: &'a MappedSlice,
+        one_in: f32,
     ) -> RequestView<'a> {
         let calls = &part.slice.calls;
         let range = request.first_call as usize..request.first_call as usize + tree.len();
@@ -87,6 +88,7 @@ impl<'a> RequestView<'a> {
             self_time: &calls.self_time[range.clone()],
             inclusive_time: &calls.inclusive_time[range.clone()],
             path_time: &calls.path_time[range],
+            one_in,
         }
     }
 
@@ -115,9 +117,15 @@ impl<'a> RequestView<'a> {
         self.request.complete
     }
 
-    /// How many requests it represents; `None` if unknown.
+    /// How many requests it represented where it was sampled; `None` if unknown.
     pub fn adjusted_count(&self) -> Option<AdjustedCount> {
         self.request.adjusted_count
+    }
+
+    /// How many requests it counts as: those that it represented where it was sampled, `assumed` if that is unknown (or 1), times
+    /// those of its kind that it stands for if not all fit in memory ([`Requests::thinning`]).
+    pub fn weight(&self, assumed: Option<AdjustedCount>) -> f32 {
+        self.adjusted_count().or(assumed).unwrap_or(AdjustedCount::ONE).get() * self.one_in
     }
 
     /// Attributes of its trace.

@@ -31,6 +31,7 @@ mod segments;
 mod settings;
 mod state;
 mod store;
+mod units;
 mod view;
 
 pub use budget::SharedMemory;
@@ -43,4 +44,5 @@ pub use segments::{DurableFolder, SegmentFigures, Segments};
 pub use settings::StoreSettings;
 pub use state::{StoreIssue, StoreState};
 pub use store::Store;
+pub use units::StoredUnits;
 pub use view::{StoredTrace, View, WrittenSegments};

@@ -6,7 +6,7 @@ use crate::segments::{
     SpanTable, locate,
 };
 use futures::{StreamExt, TryStreamExt};
-use laggard_engine::{RequestSlice, SampleRow, Samples, SliceFacts, SliceSummary};
+use laggard_engine::{Interval, RequestSlice, SampleRow, Samples, SliceFacts, SliceSummary};
 use laggard_model::{
     Loss, Losses, Names, Nanos, ReplicaSource, Sampling, Sink, SpanAttributes, SpanEvent, SpanRecord,
     SpanRow, ThreadRow, Timestamp, TraceId, WeightSource, tidy_events,
@@ -230,17 +230,25 @@ impl View {
 }
 
 /// A view while it is read: segments that cannot be read are removed from it and reported.
-struct ViewReader {
-    shared: Arc<SegmentsInner>,
-    manifest: Arc<Manifest>,
-    lost: Losses,
+pub(crate) struct ViewReader {
+    pub(crate) shared: Arc<SegmentsInner>,
+    pub(crate) manifest: Arc<Manifest>,
+    pub(crate) lost: Losses,
 }
 
 impl ViewReader {
     fn new(view: &View, since: Timestamp, until: Timestamp) -> ViewReader {
+        ViewReader::over(view, &[since..=until])
+    }
+
+    /// A reader of some times.
+    pub(crate) fn over(view: &View, times: &[Interval]) -> ViewReader {
         let mut lost = Losses::none();
         for quarantined in &view.manifest.quarantined {
-            if quarantined.first_ns <= until.unix_ns() && quarantined.last_ns >= since.unix_ns() {
+            let meets = |time: &Interval| {
+                quarantined.first_ns <= time.end().unix_ns() && quarantined.last_ns >= time.start().unix_ns()
+            };
+            if times.iter().any(meets) {
                 lost.add_many(
                     Loss::CorruptSegment,
                     quarantined.spans + quarantined.samples + quarantined.events,
@@ -308,7 +316,7 @@ impl ViewReader {
 
     /// Sets a damaged segment aside; any other failure is the caller's. Where the disk is full or read-only, the
     /// query is answered nevertheless.
-    async fn continue_without(&mut self, failed: LocatedError) -> Result<(), StoreError> {
+    pub(crate) async fn continue_without(&mut self, failed: LocatedError) -> Result<(), StoreError> {
         let LocatedError { segment, failure } = failed;
         let SegmentError::Damaged(reason) = failure else { return Err(failure.into()) };
         if let Err(error) = self.shared.quarantine(&segment, &reason).await {

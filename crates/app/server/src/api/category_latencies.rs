@@ -5,7 +5,7 @@ use super::latencies::quantile;
 use laggard_assembly::ShapeRule;
 use laggard_engine::{Requests, ShapeCategory, StructureShapes};
 use laggard_localize::{CloudDiagSettings, DispersionGate, gate_weighted};
-use laggard_model::{AdjustedCount, Status};
+use laggard_model::Status;
 use laggard_numeric::Weights;
 use laggard_params::Window;
 
@@ -75,7 +75,7 @@ impl<'a> Categories<'a> {
             }
             let category = &mut by_shape[index];
             category.latencies_ns.push(request.latency().ns() as f64);
-            category.weights.push(f64::from(request.adjusted_count().unwrap_or(AdjustedCount::ONE).get()));
+            category.weights.push(f64::from(request.weight(None)));
             category.errors += u64::from(request.status() == Status::Error);
         }
         Categories { shapes, by_shape }

@@ -5,7 +5,7 @@ use super::client_id::ClientId;
 use super::problem::{ApiError, ProblemKind};
 use super::running::{JobSize, Stop, blocking};
 use crate::api::state::AppState;
-use laggard_engine::{RequestSlice, Requests};
+use laggard_engine::{CallCount, RequestSlice, Requests};
 use laggard_parallel::CancelReason;
 use laggard_params::Window;
 use laggard_store::Store;
@@ -13,8 +13,8 @@ pub(crate) use laggard_system::available_threads as threads;
 use std::sync::Arc;
 use std::time::Duration;
 
-// Limit: spans that one question to the server reads | rejected: choose a shorter window
-/// Most spans that one question reads: 28 bytes each.
+// Limit: spans that a page or another question than `diagnose` reads from the store | rejected: choose a shorter window
+/// Most spans that one question reads at once: 28 bytes each.
 const SPANS_MAX: u64 = 100_000_000;
 
 /// Most spans of the stored data around a window that serve as its baseline.
@@ -70,6 +70,9 @@ pub(crate) const QUESTION_BYTES: AnswerBytes = AnswerBytes { call: 28, request: 
 /// A query of a page: the order of the requests, common names, and a few figures.
 const QUERY_BYTES: AnswerBytes = AnswerBytes { call: 4, request: 24, name: 400 };
 
+/// A call in a slice.
+const SLICED_CALL_BYTES: u64 = 29;
+
 impl AnswerBytes {
     /// Of an answer about some slices.
     pub(crate) fn of(&self, slices: &[Arc<RequestSlice>]) -> u64 {
@@ -82,6 +85,11 @@ impl AnswerBytes {
         self.call * sum(|slice| slice.calls.replica.len())
             + self.request * sum(|slice| slice.requests.len())
             + self.name * most_names
+    }
+
+    /// Of an answer about requests that are to be taken of slices, with these requests.
+    pub(crate) fn of_taken(&self, taken: CallCount) -> u64 {
+        (self.call + SLICED_CALL_BYTES) * taken.calls + self.request * taken.requests
     }
 }
 

@@ -12,7 +12,6 @@ use laggard_engine::Requests;
 use laggard_localize::{
     Call, CategoryCalls, CategoryPosition, CloudDiagSettings, RequestRow, decompose, gate_weighted,
 };
-use laggard_model::AdjustedCount;
 use laggard_numeric::Weights;
 use laggard_params::{Moment, Window};
 use serde::{Deserialize, Serialize};
@@ -173,7 +172,7 @@ fn calls(matched: &MatchedCategory<'_>) -> CategoryCalls {
             start: request.start(),
             trace: request.trace(),
             latency_ns: request.latency().ns(),
-            weight: request.adjusted_count().unwrap_or(AdjustedCount::ONE).get(),
+            weight: request.weight(None),
         });
         let first = out.calls.len();
         for (node, &position) in matched.positions_of(request).iter().enumerate() {

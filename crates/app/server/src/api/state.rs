@@ -49,6 +49,8 @@ pub(crate) struct Api {
     /// Limits the imports that run at a time.
     pub(crate) imports: Arc<Semaphore>,
     pub(crate) uploads: UploadFolder,
+    /// Most calls that one diagnosis compares.
+    pub(crate) calls_max: u64,
     /// Requests of recent windows.
     pub(crate) cache: Arc<RequestCache>,
     pub(crate) scrapes: Scrapes,
@@ -69,6 +71,7 @@ impl Api {
         tokio::spawn(keep_expiring(cache.clone()));
         let running = Arc::<RunningWork>::default();
         Api {
+            calls_max: u64::from(settings.limits.calls).min(memory.calls_max()),
             jobs: Jobs::new(JobLimits::within(&memory), running.clone(), memory),
             running,
             queries: SharedPermits::new(queries),

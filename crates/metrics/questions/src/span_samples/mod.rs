@@ -206,7 +206,7 @@ impl SpanSampleFold<'_> {
         let completion = request.start().plus(request.latency());
         let window = self.grid.window_of(completion.unix_ns());
         let declared = request.adjusted_count().or(self.assumed_count);
-        let weight = f64::from(declared.unwrap_or(AdjustedCount::ONE).get()) * ONE;
+        let weight = f64::from(request.weight(self.assumed_count)) * ONE;
         let weight = (weight as u128).saturating_mul(u128::from(self.thinning.max(1)));
         partial.requests += 1;
         partial.weighted += u64::from(declared.is_some_and(|count| count != AdjustedCount::ONE));

@@ -14,3 +14,4 @@ mod incidents;
 mod sampling;
 mod simulated;
 mod sites;
+mod units;

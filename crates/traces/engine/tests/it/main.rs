@@ -5,3 +5,4 @@
 mod folds;
 mod limits;
 mod slices;
+mod units;

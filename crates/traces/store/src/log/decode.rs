@@ -7,9 +7,10 @@ use super::encode::{
 use super::numbers;
 use laggard_engine::{Batch, Origins, SampleRow, Samples};
 use laggard_model::{
-    AdjustedCount, AttributeSetId, CallFlag, CallRow, Losses, Names, Nanos, OperationId, OperationKey,
-    ReplicaId, Severity, SpanEvent, SpanId, SpanKind, SpanRow, Tid, Timestamp, TraceId,
+    AdjustedCount, AttributeSetId, CallFlag, CallRow, Loss, Losses, Names, Nanos, OperationId, OperationKey,
+    ReplicaId, Severity, SpanEvent, SpanId, SpanKind, SpanRow, Status, Tid, Timestamp, TraceId,
 };
+use laggard_wire::{Malformed, PackedReader};
 
 /// Why bytes cannot be decoded as a batch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,10 +29,16 @@ const EVENT_BYTES_MIN: usize = 29;
 
 type Decoded<T> = Result<T, DecodeError>;
 
+impl From<Malformed> for DecodeError {
+    fn from(_: Malformed) -> DecodeError {
+        DecodeError::Malformed
+    }
+}
+
 /// The batch of a payload.
 pub(crate) fn decode_batch(payload: &[u8]) -> Decoded<Batch> {
-    let mut from = ByteReader { rest: payload };
-    match from.byte()? {
+    let mut from = BatchReader { bytes: PackedReader::new(payload) };
+    match from.bytes.byte()? {
         VERSION => {}
         other => return Err(DecodeError::Version(other)),
     }
@@ -44,17 +51,17 @@ pub(crate) fn decode_batch(payload: &[u8]) -> Decoded<Batch> {
     let texts = from.texts()?;
     let losses = from.losses()?;
     let origins = from.origins()?;
-    let attributes = if from.rest.is_empty() { Vec::new() } else { from.attributes(&mut names)? };
-    let threads = if from.rest.is_empty() { Vec::new() } else { from.threads(spans.len())? };
-    let events = if from.rest.is_empty() { Vec::new() } else { from.events()? };
-    if !from.rest.is_empty() {
+    let attributes = if from.bytes.is_empty() { Vec::new() } else { from.attributes(&mut names)? };
+    let threads = if from.bytes.is_empty() { Vec::new() } else { from.threads(spans.len())? };
+    let events = if from.bytes.is_empty() { Vec::new() } else { from.events()? };
+    if !from.bytes.is_empty() {
         return Err(DecodeError::Malformed);
     }
     Ok(Batch { names, spans, calls, samples, texts, attributes, threads, events, losses, origins })
 }
 
-struct ByteReader<'a> {
-    rest: &'a [u8],
+struct BatchReader<'a> {
+    bytes: PackedReader<'a>,
 }
 
 /// The handles of a batch by the numbers they were written as.
@@ -82,30 +89,30 @@ impl DecodedTraces {
     }
 }
 
-impl<'a> ByteReader<'a> {
+impl BatchReader<'_> {
     fn names(&mut self) -> Decoded<(Names, DecodedHandles)> {
         let mut names = Names::new();
-        let count = self.count(3)?;
+        let count = self.bytes.count(3)?;
         let mut operations = Vec::with_capacity(count);
         for _ in 0..count {
-            let kind = SpanKind::from_number(i64::from(self.byte()?)).ok_or(DecodeError::Malformed)?;
-            let (service, operation) = (self.text()?, self.text()?);
+            let kind = SpanKind::from_number(i64::from(self.bytes.byte()?)).ok_or(DecodeError::Malformed)?;
+            let (service, operation) = (self.bytes.text()?, self.bytes.text()?);
             operations.push(names.operation(OperationKey { service, operation, kind }));
         }
-        let count = self.count(1)?;
+        let count = self.bytes.count(1)?;
         let mut replicas = Vec::with_capacity(count);
         for _ in 0..count {
-            replicas.push(names.replica(self.text()?));
+            replicas.push(names.replica(self.bytes.text()?));
         }
         Ok((names, DecodedHandles { operations, replicas }))
     }
 
     fn traces(&mut self, row_bytes_min: usize) -> Decoded<DecodedTraces> {
-        let rows = self.count(row_bytes_min)?;
+        let rows = self.bytes.count(row_bytes_min)?;
         let (mut runs, mut decoded) = (Vec::new(), 0_usize);
         while decoded < rows {
             let id = self.id()?;
-            let length = self.number()? as usize;
+            let length = self.bytes.number()? as usize;
             decoded = decoded.checked_add(length).filter(|_| length > 0).ok_or(DecodeError::Malformed)?;
             runs.push(TraceRows { id, rows: length });
         }
@@ -119,21 +126,21 @@ impl<'a> ByteReader<'a> {
         let mut rows = Vec::with_capacity(traces.rows);
         let mut before_ns = 0_i64;
         for trace in traces.ids() {
-            let head = self.byte()?;
+            let head = self.bytes.byte()?;
             let number = head & SPAN_NUMBER;
             let span = self.span_id()?;
             let parent = if head & SPAN_HAS_PARENT == 0 { None } else { Some(self.span_id()?) };
-            before_ns = self.difference(before_ns)?;
+            before_ns = self.bytes.difference(before_ns)?;
             rows.push(SpanRow {
                 trace,
                 span,
                 parent,
                 start: Timestamp::from_unix_ns(before_ns),
-                inclusive: Nanos::from_ns(self.number()?),
-                operation: self.handle(&handles.operations)?,
-                replica: self.handle(&handles.replicas)?,
+                inclusive: Nanos::from_ns(self.bytes.number()?),
+                operation: self.bytes.one_of(&handles.operations)?,
+                replica: self.bytes.one_of(&handles.replicas)?,
                 kind: SpanKind::from_number(i64::from(number / 3)).ok_or(DecodeError::Malformed)?,
-                status: numbers::status(number % 3).ok_or(DecodeError::Malformed)?,
+                status: Status::from_number(number % 3).ok_or(DecodeError::Malformed)?,
                 incomplete: head & SPAN_INCOMPLETE != 0,
                 adjusted_count: if head & SPAN_HAS_COUNT == 0 { None } else { Some(self.adjusted_count()?) },
             });
@@ -145,17 +152,17 @@ impl<'a> ByteReader<'a> {
         let mut rows = Vec::with_capacity(traces.rows);
         let mut before_ns = 0_i64;
         for request in traces.ids() {
-            let head = self.byte()?;
+            let head = self.bytes.byte()?;
             let fragment = if head & CALL_OTHER_FRAGMENT == 0 { request } else { self.id()? };
             let callee = if head & CALL_HAS_CALLEE == 0 { None } else { Some(self.id()?) };
-            before_ns = self.difference(before_ns)?;
+            before_ns = self.bytes.difference(before_ns)?;
             rows.push(CallRow {
                 request,
                 fragment,
                 callee,
                 time: Timestamp::from_unix_ns(before_ns),
-                operation: self.handle(&handles.operations)?,
-                host: self.handle(&handles.replicas)?,
+                operation: self.bytes.one_of(&handles.operations)?,
+                host: self.bytes.one_of(&handles.replicas)?,
                 flag: if head & CALL_EXIT == 0 { CallFlag::Enter } else { CallFlag::Exit },
             });
         }
@@ -163,49 +170,54 @@ impl<'a> ByteReader<'a> {
     }
 
     fn samples(&mut self) -> Decoded<Samples> {
-        let count = self.count(1)?;
-        let texts: Vec<Box<str>> = (0..count).map(|_| self.text().map(Box::from)).collect::<Decoded<_>>()?;
-        let count = self.count(14)?;
+        let count = self.bytes.count(1)?;
+        let texts: Vec<Box<str>> =
+            (0..count).map(|_| Ok(self.bytes.text()?.into())).collect::<Decoded<_>>()?;
+        let count = self.bytes.count(14)?;
         let mut rows = Vec::with_capacity(count);
         let mut before_ns = 0_i64;
         for _ in 0..count {
-            let measure = numbers::measure(self.byte()?).ok_or(DecodeError::Malformed)?;
-            before_ns = self.difference(before_ns)?;
+            let measure = numbers::measure(self.bytes.byte()?).ok_or(DecodeError::Malformed)?;
+            before_ns = self.bytes.difference(before_ns)?;
             rows.push(SampleRow {
                 time: Timestamp::from_unix_ns(before_ns),
                 measure,
-                server: self.index(texts.len())?,
-                tier: self.index(texts.len())?,
-                transaction: self.index(texts.len())?,
-                callee: self.index(texts.len())?,
-                value: f64::from_le_bytes(self.array()?),
+                server: self.text_number(&texts)?,
+                tier: self.text_number(&texts)?,
+                transaction: self.text_number(&texts)?,
+                callee: self.text_number(&texts)?,
+                value: f64::from_le_bytes(self.bytes.array()?),
             });
         }
         Ok(Samples { rows, texts })
     }
 
+    fn text_number(&mut self, texts: &[Box<str>]) -> Decoded<u32> {
+        u32::try_from(self.bytes.index(texts.len())?).map_err(|_| DecodeError::Malformed)
+    }
+
     fn texts(&mut self) -> Decoded<Vec<(TraceId, Box<str>)>> {
-        let count = self.count(17)?;
-        (0..count).map(|_| Ok((self.id()?, self.text()?.into()))).collect()
+        let count = self.bytes.count(17)?;
+        (0..count).map(|_| Ok((self.id()?, self.bytes.text()?.into()))).collect()
     }
 
     fn attributes(&mut self, names: &mut Names) -> Decoded<Vec<(TraceId, AttributeSetId)>> {
-        let count = self.count(1)?;
+        let count = self.bytes.count(1)?;
         let mut sets = Vec::with_capacity(count);
         for _ in 0..count {
-            sets.push(names.attribute_set(self.text()?));
+            sets.push(names.attribute_set(self.bytes.text()?));
         }
-        let count = self.count(17)?;
-        (0..count).map(|_| Ok((self.id()?, self.handle(&sets)?))).collect()
+        let count = self.bytes.count(17)?;
+        (0..count).map(|_| Ok((self.id()?, self.bytes.one_of(&sets)?))).collect()
     }
 
     fn threads(&mut self, rows: usize) -> Decoded<Vec<(u32, Tid)>> {
-        let count = self.count(2)?;
+        let count = self.bytes.count(2)?;
         let (mut threads, mut next) = (Vec::with_capacity(count), 0_u64);
         for _ in 0..count {
-            let row = self.number()?.checked_add(next).filter(|row| *row < rows as u64);
+            let row = self.bytes.number()?.checked_add(next).filter(|row| *row < rows as u64);
             let row = row.ok_or(DecodeError::Malformed)?;
-            let tid = u32::try_from(self.number()?).map_err(|_| DecodeError::Malformed)?;
+            let tid = self.bytes.number_u32()?;
             threads.push((row as u32, Tid(tid)));
             next = row + 1;
         }
@@ -213,19 +225,19 @@ impl<'a> ByteReader<'a> {
     }
 
     fn events(&mut self) -> Decoded<Vec<SpanEvent>> {
-        let count = self.count(EVENT_BYTES_MIN)?;
+        let count = self.bytes.count(EVENT_BYTES_MIN)?;
         let (mut events, mut before_ns) = (Vec::with_capacity(count), 0_i64);
         for _ in 0..count {
             let (trace, span) = (self.id()?, self.span_id()?);
-            before_ns = self.difference(before_ns)?;
+            before_ns = self.bytes.difference(before_ns)?;
             events.push(SpanEvent {
                 trace,
                 span,
                 time: Timestamp::from_unix_ns(before_ns),
-                severity: Severity::from_number(u64::from(self.byte()?)),
-                name: self.text()?.into(),
-                body: self.text()?.into(),
-                attributes: self.text()?.into(),
+                severity: Severity::from_number(u64::from(self.bytes.byte()?)),
+                name: self.bytes.text()?.into(),
+                body: self.bytes.text()?.into(),
+                attributes: self.bytes.text()?.into(),
             });
         }
         Ok(events)
@@ -233,9 +245,10 @@ impl<'a> ByteReader<'a> {
 
     fn losses(&mut self) -> Decoded<Losses> {
         let mut losses = Losses::none();
-        for _ in 0..self.count(3)? {
-            let (name, count, example) = (self.text()?, self.number()?, self.text()?);
-            if let Some(loss) = numbers::loss(name) {
+        for _ in 0..self.bytes.count(3)? {
+            let (name, count, example) = (self.bytes.text()?, self.bytes.number()?, self.bytes.text()?);
+            // A log of another version may have a cause that this one does not know.
+            if let Some(loss) = Loss::from_name(name) {
                 losses.add_many(loss, count, || example.to_owned());
             }
         }
@@ -247,14 +260,14 @@ impl<'a> ByteReader<'a> {
         self.counts(&mut origins.identities)?;
         self.counts(&mut origins.weight_sources)?;
         self.counts(&mut origins.tail_samplers)?;
-        origins.call_records = self.number()?;
+        origins.call_records = self.bytes.number()?;
         Ok(origins)
     }
 
     /// Counts by source; sources that this version does not know are left out.
     fn counts(&mut self, into: &mut [u64]) -> Decoded<()> {
-        for index in 0..self.count(1)? {
-            let count = self.number()?;
+        for index in 0..self.bytes.count(1)? {
+            let count = self.bytes.number()?;
             if let Some(known) = into.get_mut(index) {
                 *known = count;
             }
@@ -262,71 +275,16 @@ impl<'a> ByteReader<'a> {
         Ok(())
     }
 
-    fn handle<T: Copy>(&mut self, handles: &[T]) -> Decoded<T> {
-        let index = self.number()? as usize;
-        handles.get(index).copied().ok_or(DecodeError::Malformed)
-    }
-
-    fn index(&mut self, count: usize) -> Decoded<u32> {
-        let index = self.number()?;
-        u32::try_from(index).ok().filter(|&index| (index as usize) < count).ok_or(DecodeError::Malformed)
-    }
-
     fn adjusted_count(&mut self) -> Decoded<AdjustedCount> {
-        let count = f32::from_le_bytes(self.array()?);
+        let count = f32::from_le_bytes(self.bytes.array()?);
         AdjustedCount::new(f64::from(count)).ok_or(DecodeError::Malformed)
     }
 
     fn span_id(&mut self) -> Decoded<SpanId> {
-        SpanId::new(u64::from_le_bytes(self.array()?)).ok_or(DecodeError::Malformed)
+        SpanId::new(u64::from_le_bytes(self.bytes.array()?)).ok_or(DecodeError::Malformed)
     }
 
     fn id(&mut self) -> Decoded<TraceId> {
-        Ok(TraceId::from_value(u128::from_le_bytes(self.array()?)))
-    }
-
-    fn text(&mut self) -> Decoded<&'a str> {
-        let length = self.number()? as usize;
-        let (text, rest) = self.rest.split_at_checked(length).ok_or(DecodeError::Malformed)?;
-        self.rest = rest;
-        std::str::from_utf8(text).map_err(|_| DecodeError::Malformed)
-    }
-
-    /// A number of items of at least `bytes_min` bytes each; an error if there are fewer bytes left, so that no memory
-    /// is reserved for items that cannot follow.
-    fn count(&mut self, bytes_min: usize) -> Decoded<usize> {
-        let count = self.number()?;
-        let fits = count <= (self.rest.len() / bytes_min) as u64;
-        if fits { Ok(count as usize) } else { Err(DecodeError::Malformed) }
-    }
-
-    fn difference(&mut self, before_ns: i64) -> Decoded<i64> {
-        let zigzag = self.number()?;
-        let difference = (zigzag >> 1) as i64 ^ -((zigzag & 1) as i64);
-        Ok(before_ns.wrapping_add(difference))
-    }
-
-    fn number(&mut self) -> Decoded<u64> {
-        let mut number = 0_u64;
-        for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            number |= u64::from(byte & 0x7F) << shift;
-            if byte & 0x80 == 0 {
-                return Ok(number);
-            }
-        }
-        Err(DecodeError::Malformed)
-    }
-
-    fn byte(&mut self) -> Decoded<u8> {
-        let (&byte, rest) = self.rest.split_first().ok_or(DecodeError::Malformed)?;
-        self.rest = rest;
-        Ok(byte)
-    }
-
-    fn array<const N: usize>(&mut self) -> Decoded<[u8; N]> {
-        let (bytes, rest) = self.rest.split_first_chunk::<N>().ok_or(DecodeError::Malformed)?;
-        self.rest = rest;
-        Ok(*bytes)
+        Ok(TraceId::from_value(u128::from_le_bytes(self.bytes.array()?)))
     }
 }

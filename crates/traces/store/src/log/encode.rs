@@ -6,7 +6,7 @@ use laggard_model::{
     AttributeSetId, CallFlag, CallRow, Losses, Names, OperationId, ReplicaId, SpanEvent, SpanKind, SpanRow,
     TraceId,
 };
-use laggard_wire::put_varint;
+use laggard_wire::{put_difference, put_text, put_varint};
 
 /// First byte of every payload.
 pub(super) const VERSION: u8 = 1;
@@ -51,12 +51,12 @@ fn put_names(names: &Names, out: &mut Vec<u8>) {
     for index in 0..names.operations() {
         let key = names.operation_key(OperationId::from_index(index));
         out.push(key.kind as u8);
-        put_text(key.service, out);
-        put_text(key.operation, out);
+        put_text(out, key.service);
+        put_text(out, key.operation);
     }
     put_number(names.replicas() as u64, out);
     for index in 0..names.replicas() {
-        put_text(names.replica_name(ReplicaId::from_index(index)), out);
+        put_text(out, names.replica_name(ReplicaId::from_index(index)));
     }
 }
 
@@ -96,7 +96,7 @@ fn put_spans(rows: &[SpanRow], out: &mut Vec<u8>) {
         if let Some(parent) = row.parent {
             out.extend_from_slice(&parent.value().to_le_bytes());
         }
-        put_difference(before_ns, row.start.unix_ns(), out);
+        put_difference(out, before_ns, row.start.unix_ns());
         before_ns = row.start.unix_ns();
         put_number(row.inclusive.ns(), out);
         put_number(row.operation.index() as u64, out);
@@ -120,7 +120,7 @@ fn put_calls(rows: &[CallRow], out: &mut Vec<u8>) {
         if let Some(callee) = row.callee {
             out.extend_from_slice(&callee.value().to_le_bytes());
         }
-        put_difference(before_ns, row.time.unix_ns(), out);
+        put_difference(out, before_ns, row.time.unix_ns());
         before_ns = row.time.unix_ns();
         put_number(row.operation.index() as u64, out);
         put_number(row.host.index() as u64, out);
@@ -129,12 +129,12 @@ fn put_calls(rows: &[CallRow], out: &mut Vec<u8>) {
 
 fn put_samples(samples: &Samples, out: &mut Vec<u8>) {
     put_number(samples.texts.len() as u64, out);
-    samples.texts.iter().for_each(|text| put_text(text, out));
+    samples.texts.iter().for_each(|text| put_text(out, text));
     put_number(samples.rows.len() as u64, out);
     let mut before_ns = 0_i64;
     for row in &samples.rows {
         out.push(measure_number(row.measure));
-        put_difference(before_ns, row.time.unix_ns(), out);
+        put_difference(out, before_ns, row.time.unix_ns());
         before_ns = row.time.unix_ns();
         for text in [row.server, row.tier, row.transaction, row.callee] {
             put_number(u64::from(text), out);
@@ -147,7 +147,7 @@ fn put_texts(texts: &[(TraceId, Box<str>)], out: &mut Vec<u8>) {
     put_number(texts.len() as u64, out);
     for (id, text) in texts {
         out.extend_from_slice(&id.value().to_le_bytes());
-        put_text(text, out);
+        put_text(out, text);
     }
 }
 
@@ -158,7 +158,7 @@ fn put_attributes(batch: &Batch, out: &mut Vec<u8>) {
     }
     put_number(batch.names.attribute_sets() as u64, out);
     for index in 0..batch.names.attribute_sets() {
-        put_text(batch.names.attribute_set_text(AttributeSetId::from_index(index)), out);
+        put_text(out, batch.names.attribute_set_text(AttributeSetId::from_index(index)));
     }
     put_number(batch.attributes.len() as u64, out);
     for (id, set) in &batch.attributes {
@@ -191,33 +191,22 @@ fn put_events(events: &[SpanEvent], out: &mut Vec<u8>) {
     for event in events {
         out.extend_from_slice(&event.trace.value().to_le_bytes());
         out.extend_from_slice(&event.span.value().to_le_bytes());
-        put_difference(before_ns, event.time.unix_ns(), out);
+        put_difference(out, before_ns, event.time.unix_ns());
         before_ns = event.time.unix_ns();
         out.push(event.severity.number());
-        put_text(&event.name, out);
-        put_text(&event.body, out);
-        put_text(&event.attributes, out);
+        put_text(out, &event.name);
+        put_text(out, &event.body);
+        put_text(out, &event.attributes);
     }
 }
 
 fn put_losses(losses: &Losses, out: &mut Vec<u8>) {
     put_number(losses.iter().count() as u64, out);
     for (loss, found) in losses.iter() {
-        put_text(loss.name(), out);
+        put_text(out, loss.name());
         put_number(found.count, out);
-        put_text(&found.example, out);
+        put_text(out, &found.example);
     }
-}
-
-fn put_text(text: &str, out: &mut Vec<u8>) {
-    put_number(text.len() as u64, out);
-    out.extend_from_slice(text.as_bytes());
-}
-
-/// Neighbors are close in time: the difference is short.
-fn put_difference(before_ns: i64, now_ns: i64, out: &mut Vec<u8>) {
-    let difference = now_ns.wrapping_sub(before_ns);
-    put_number((difference.wrapping_shl(1) ^ (difference >> 63)) as u64, out);
 }
 
 fn put_number(number: u64, out: &mut Vec<u8>) {

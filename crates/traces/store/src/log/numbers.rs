@@ -1,6 +1,6 @@
 //! The numeric codes of enums in the log. They never change their meaning; new ones are added at the end.
 
-use laggard_model::{Loss, Measure, Status};
+use laggard_model::Measure;
 
 /// Measures by number.
 const MEASURES: [Measure; 23] = [
@@ -61,20 +61,6 @@ pub(super) fn measure(number: u8) -> Option<Measure> {
     MEASURES.get(usize::from(number)).copied()
 }
 
-pub(super) const fn status(number: u8) -> Option<Status> {
-    match number {
-        0 => Some(Status::Unset),
-        1 => Some(Status::Ok),
-        2 => Some(Status::Error),
-        _ => None,
-    }
-}
-
-/// Losses go by name: a log of another version may have one that this one does not know.
-pub(super) fn loss(name: &str) -> Option<Loss> {
-    Loss::ALL.into_iter().find(|loss| loss.name() == name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,9 +69,6 @@ mod tests {
     fn numbers_survive_decoding() {
         for known in MEASURES {
             assert_eq!(measure(measure_number(known)), Some(known));
-        }
-        for known in [Status::Unset, Status::Ok, Status::Error] {
-            assert_eq!(status(known as u8), Some(known));
         }
         assert_eq!(measure(23), None);
     }

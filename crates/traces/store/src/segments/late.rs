@@ -6,19 +6,19 @@
 use super::error::SegmentError;
 use super::import_notes::ImportNotes;
 use super::manifest::{Manifest, Segment, SegmentKind};
-use super::ranges::ranges;
+use super::ranges::{TraceRange, ranges};
 use super::reader::{Selection, busy};
 use super::shared::{JOIN, SegmentsInner, SliceKey};
 use super::spans_file::SpanTable;
 use futures::{StreamExt, TryStreamExt};
 use laggard_assembly::{ClockAgreement, ClockBounds};
-use laggard_engine::{RequestSlice, SliceFacts, TraceAttributes};
+use laggard_engine::{Interval, RequestSlice, SliceFacts, TraceAttributes};
 use laggard_model::{Losses, ReplicaId, Timestamp, TraceId};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 /// Segments decoded at the same time.
-const DECODED_AT_ONCE: usize = 4;
+pub(super) const DECODED_AT_ONCE: usize = 4;
 
 /// An error and the segment it concerns.
 pub(crate) struct LocatedError {
@@ -31,7 +31,7 @@ pub(crate) fn locate<T>(segment: &Arc<Segment>, result: Result<T, SegmentError>)
     result.map_err(|failure| LocatedError { segment: Arc::clone(segment), failure })
 }
 
-/// Late spans near a window, and the segments that may hold the rest of their traces.
+/// Late spans near some times, and the segments that may hold the rest of their traces.
 pub(crate) struct LateSpans {
     late: Vec<Arc<Segment>>,
     holders: Vec<Arc<Segment>>,
@@ -47,20 +47,34 @@ struct LateParts {
     traces: HashSet<TraceId>,
 }
 
+/// The same of one range of trace ids.
+pub(super) struct LateRange {
+    pub(super) assembled: RequestSlice,
+    parts: Vec<(u64, RequestSlice)>,
+    traces: Arc<HashSet<TraceId>>,
+}
+
 impl LateSpans {
-    /// Finds them in the manifest.
+    /// Finds those near a window in the manifest.
     pub(crate) fn nearby(manifest: &Manifest, since: Timestamp, until: Timestamp) -> LateSpans {
-        let key_of = |kind, since: Timestamp, until: Timestamp| {
-            let meets = |segment: &&Arc<Segment>| segment.kind == kind && segment.meets(since, until);
-            manifest.segments.iter().filter(meets).cloned().collect::<Vec<_>>()
-        };
-        let late = key_of(SegmentKind::Late, since.minus(JOIN), until.plus(JOIN));
+        LateSpans::near_any(manifest, &[since..=until])
+    }
+
+    /// Finds those near any of some times.
+    pub(crate) fn near_any(manifest: &Manifest, times: &[Interval]) -> LateSpans {
+        let joined = |time: &Interval| time.start().minus(JOIN)..=time.end().plus(JOIN);
+        let late = manifest.meeting(SegmentKind::Late, &times.iter().map(joined).collect::<Vec<_>>());
         let first = late.iter().map(|segment| segment.first()).min();
         let last = late.iter().map(|segment| segment.last()).max();
         let holders = first.zip(last).map_or(Vec::new(), |(first, last)| {
-            key_of(SegmentKind::Traces, first.minus(JOIN), last.plus(JOIN))
+            manifest.meeting(SegmentKind::Traces, &[joined(&(first..=last))])
         });
         LateSpans { late, holders }
+    }
+
+    /// Whether a segment may hold the rest of a trace with late spans.
+    pub(super) fn is_holder(&self, segment: &Segment) -> bool {
+        self.holders.iter().any(|holder| holder.number == segment.number)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -155,34 +169,77 @@ impl SegmentsInner {
 
     /// Reads late spans, a bounded number at a time, with the rest of their traces.
     async fn read_late(&self, late: &LateSpans) -> Result<LateParts, LocatedError> {
+        let mut out = LateParts::default();
+        for range in self.late_ranges(late).await? {
+            let read = self.late_range(late, range).await?;
+            out.traces.extend(&*read.traces);
+            for (number, part) in read.parts {
+                out.parts.entry(number).or_default().push(part);
+            }
+            out.assembled.push(read.assembled);
+        }
+        Ok(out)
+    }
+
+    /// Ranges of trace ids with a bounded number of late spans each.
+    pub(super) async fn late_ranges(&self, late: &LateSpans) -> Result<Vec<TraceRange>, LocatedError> {
         let mut indexes = Vec::new();
         for segment in &late.late {
             indexes.push(locate(segment, self.index(segment).await)?);
         }
-        let mut out = LateParts::default();
-        for range in ranges(&indexes, self.limits.spans_max as u64) {
-            let mut tables: Vec<(u64, SpanTable)> = Vec::new();
-            for segment in &late.late {
-                let filter = Selection::Between(range.min, range.max);
-                tables.push((segment.order, locate(segment, self.spans(segment, filter).await)?));
-            }
-            let traces: HashSet<TraceId> =
-                tables.iter().flat_map(|(_, table)| &table.rows).map(|row| row.trace).collect();
-            out.traces.extend(&traces);
-            let traces = Arc::new(traces);
-            for segment in &late.holders {
-                let filter = Selection::These(Arc::clone(&traces));
-                let table = locate(segment, self.spans(segment, filter).await)?;
-                if table.rows.is_empty() {
-                    continue;
-                }
-                let part = assemble(table.clone());
-                out.parts.entry(segment.number).or_default().push(part);
-                tables.push((segment.order, table));
-            }
-            out.assembled.push(locate(&late.late[0], assemble_tables(tables).await)?);
+        Ok(if indexes.is_empty() { Vec::new() } else { ranges(&indexes, self.limits.spans_max as u64) })
+    }
+
+    /// Late spans of a range, by the order of their segments, and their traces.
+    pub(super) async fn late_spans(
+        &self,
+        late: &LateSpans,
+        range: TraceRange,
+    ) -> Result<(Vec<(u64, SpanTable)>, HashSet<TraceId>), LocatedError> {
+        let mut tables: Vec<(u64, SpanTable)> = Vec::new();
+        for segment in &late.late {
+            let filter = Selection::Between(range.min, range.max);
+            tables.push((segment.order, locate(segment, self.spans(segment, filter).await)?));
         }
-        Ok(out)
+        let traces = tables.iter().flat_map(|(_, table)| &table.rows).map(|row| row.trace).collect();
+        Ok((tables, traces))
+    }
+
+    /// Reads the late spans of a range with the rest of their traces.
+    pub(super) async fn late_range(
+        &self,
+        late: &LateSpans,
+        range: TraceRange,
+    ) -> Result<LateRange, LocatedError> {
+        let (mut tables, traces) = self.late_spans(late, range).await?;
+        let traces = Arc::new(traces);
+        let mut parts = Vec::new();
+        for segment in &late.holders {
+            let filter = Selection::These(Arc::clone(&traces));
+            let table = locate(segment, self.spans(segment, filter).await)?;
+            if table.rows.is_empty() {
+                continue;
+            }
+            parts.push((segment.number, assemble(table.clone())));
+            tables.push((segment.order, table));
+        }
+        let assembled = locate(&late.late[0], assemble_tables(tables).await)?;
+        Ok(LateRange { assembled, parts, traces })
+    }
+
+    /// The requests of a segment without those of some traces.
+    pub(super) async fn slice_without(
+        &self,
+        segment: &Segment,
+        traces: &Arc<HashSet<TraceId>>,
+    ) -> Result<Arc<RequestSlice>, SegmentError> {
+        let slice = self.slice(segment).await?;
+        let table = self.spans(segment, Selection::These(Arc::clone(traces))).await?;
+        if table.rows.is_empty() {
+            return Ok(slice);
+        }
+        let traces = Arc::clone(traces);
+        busy(move || Ok(Arc::new(without(&slice, &traces, &assemble(table))))).await
     }
 }
 

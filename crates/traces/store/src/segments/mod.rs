@@ -37,6 +37,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod trace_index;
+mod units;
 mod writer;
 
 pub use durable::DurableFolder;
@@ -51,6 +52,7 @@ pub(crate) use rebuild::rebuild;
 pub(crate) use salvage::SalvagedSegment;
 pub(crate) use shared::{JOIN, SegmentsInner};
 pub(crate) use spans_file::SpanTable;
+pub(crate) use units::{UnitPlan, UnitsError};
 
 use crate::{FlushBatch, LogPosition, StoreError, StoreIssue, StoreSettings, View};
 use laggard_model::{Nanos, Timestamp};

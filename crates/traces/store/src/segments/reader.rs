@@ -10,7 +10,7 @@ use super::spans_file::{self, SpanTable, TraceFilter};
 use super::table::FileRanges;
 use super::trace_index::TraceIndex;
 use bytes::Bytes;
-use laggard_engine::RequestSlice;
+use laggard_engine::{RequestSlice, SlicedRequest};
 use laggard_model::{Names, SpanEvent, Timestamp, TraceId};
 use object_store::ObjectStoreExt;
 use std::collections::HashSet;
@@ -197,6 +197,38 @@ impl SegmentsInner {
         let slice = Arc::new(busy(read).await?);
         self.slices.put(key, Arc::clone(&slice), slice.estimated_bytes());
         Ok(slice)
+    }
+
+    /// Requests of a segment as they were written; unless they are in memory already, without their calls, which are most of the
+    /// bytes, and without facts.
+    pub(crate) async fn slice_without_calls(
+        &self,
+        segment: &Segment,
+    ) -> Result<Arc<RequestSlice>, SegmentError> {
+        if let Some(known) = self.slices.get(&SliceKey::Segment(segment.number)) {
+            return Ok(known);
+        }
+        let (requests, structures) = futures::try_join!(
+            self.bytes(segment, FileKind::Requests),
+            self.bytes(segment, FileKind::Structures)
+        )?;
+        let (requests_entry, structures_entry) =
+            (segment.entry(FileKind::Requests)?, segment.entry(FileKind::Structures)?);
+        let read = move || {
+            check(&requests, requests_entry.bytes, requests_entry.crc32c)?;
+            check(&structures, structures_entry.bytes, structures_entry.crc32c)?;
+            let mut names = Names::new();
+            let structures = calls_file::decode_structures(FileRanges::from_bytes(structures), &mut names)?;
+            let requests = requests_file::decode(FileRanges::from_bytes(requests), &mut names)?.requests;
+            let has_structure = |request: &SlicedRequest| {
+                structures.get(request.structure as usize).is_some_and(|structure| !structure.is_empty())
+            };
+            if !requests.iter().all(has_structure) {
+                return Err(SegmentError::damaged("has a request without its calls"));
+            }
+            Ok(Arc::new(RequestSlice { names, structures, requests, ..RequestSlice::default() }))
+        };
+        busy(read).await
     }
 
     /// Samples of a segment.

@@ -34,7 +34,8 @@ struct Candidate {
 impl TenantQueries {
     /// Windows that may be read for the baseline of a window.
     pub(super) fn baseline_candidates(&self, window: Window) -> impl Iterator<Item = Window> {
-        candidates(&self.store.view(), window).into_iter().map(|candidate| candidate.window)
+        let candidates = candidates(&self.store.view(), window, self.calls_max);
+        candidates.into_iter().map(|candidate| candidate.window)
     }
 
     /// Diagnoses a window against the first candidate with enough requests; on its own if there is none. The report
@@ -46,8 +47,8 @@ impl TenantQueries {
     ) -> Result<Report, ApiError> {
         let window = Window { since: settings.since, until: settings.until };
         let mut chosen = AutomaticBaseline { choice: AutomaticChoice::None, window: None };
-        for candidate in candidates(&self.store.view(), window) {
-            let requests = self.requests(&[window, candidate.window], progress)?;
+        for candidate in candidates(&self.store.view(), window, self.calls_max) {
+            let requests = self.requests_or_sample(&[window, candidate.window], window, progress)?;
             if !has_enough(&requests, candidate.window, &settings) {
                 continue;
             }
@@ -65,10 +66,13 @@ impl TenantQueries {
     }
 }
 
-/// Times that are stored completely and small enough to be read, the preferred one first.
-fn candidates(view: &View, window: Window) -> Vec<Candidate> {
+/// Times that are stored completely and small enough to be read, the preferred one first. A window of which requests are left out
+/// to stay within `calls_max` is compared with at most twice as much.
+fn candidates(view: &View, window: Window, calls_max: u64) -> Vec<Candidate> {
     let Some(stored) = view.extent() else { return Vec::new() };
-    let is_readable = |window: Window| view.spans_within(window.since, window.until) <= REST_SPANS_MAX;
+    let spans = |window: Window| view.spans_within(window.since, window.until);
+    let spans_max = if spans(window) > calls_max { spans(window).saturating_mul(2) } else { REST_SPANS_MAX };
+    let is_readable = |window: Window| spans(window) <= spans_max;
     let before = before(window, stored).into_iter().find(|window| is_readable(*window));
     let day = day_before(window, stored).filter(|window| is_readable(*window));
     let candidate = |choice, window: Option<Window>| Some(Candidate { choice, window: window? });

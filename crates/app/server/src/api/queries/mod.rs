@@ -12,6 +12,7 @@ mod recordings;
 mod samples;
 mod settings;
 mod spans;
+mod two_rounds;
 
 pub(crate) use body::small_body;
 pub(crate) use question::Question;

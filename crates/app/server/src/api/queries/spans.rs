@@ -1,5 +1,6 @@
 //! Questions about stored requests: diagnose and compare.
 
+use super::two_rounds::KeptRequests;
 use super::{Body, Query, Question, Work};
 use crate::api::cache::RequestCache;
 use crate::api::data::{QUESTION_BYTES, REST_SPANS_MAX, merge_slices, slices, threads};
@@ -74,8 +75,12 @@ pub(crate) struct TenantQueries {
     pub(crate) store: Store,
     pub(crate) cache: Arc<RequestCache>,
     pub(crate) memory: Arc<ProcessMemory>,
-    /// What is reserved of it for the requests that were read last, until the question is answered.
+    /// Most calls that one diagnosis compares.
+    pub(super) calls_max: u64,
+    /// What is reserved of the memory for the requests that were read last, until the question is answered.
     reserved: Mutex<Option<ReservedMemory>>,
+    /// Requests that were taken last.
+    pub(super) taken: Mutex<Option<KeptRequests>>,
     pub(crate) handle: Handle,
     pub(crate) events: Arc<TenantEvents>,
     /// Events that came with the question.
@@ -89,7 +94,9 @@ impl TenantQueries {
             store: tenant.store.clone(),
             cache: state.api.cache.clone(),
             memory: state.memory.clone(),
+            calls_max: state.api.calls_max,
             reserved: Mutex::default(),
+            taken: Mutex::default(),
             handle: Handle::current(),
             events: tenant.events.clone(),
             declared: Vec::new(),
@@ -133,7 +140,7 @@ impl TenantQueries {
         Ok(merge_slices(&self.cache, all))
     }
 
-    fn set_reserved(&self, reserved: Option<ReservedMemory>) {
+    pub(super) fn set_reserved(&self, reserved: Option<ReservedMemory>) {
         *self.reserved.lock().expect("no thread panics while it holds the lock") = reserved;
     }
 
@@ -157,7 +164,7 @@ impl TenantQueries {
         progress: &Progress,
     ) -> Result<Report, ApiError> {
         let window = Window { since: settings.since, until: settings.until };
-        let requests = self.requests(&self.windows(settings), progress)?;
+        let requests = self.requests_or_sample(&self.windows(settings), window, progress)?;
         progress.stage("diagnosing", 0)?;
         let engine = LocalEngine::new(threads());
         let events = self.events.around(window).into_iter().chain(self.declared.iter().cloned());

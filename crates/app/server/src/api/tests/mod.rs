@@ -12,6 +12,7 @@ mod questions;
 mod recordings;
 mod server;
 mod signatures;
+mod two_rounds;
 
 use crate::api::state::AppState;
 use crate::security::VisibleTenants;

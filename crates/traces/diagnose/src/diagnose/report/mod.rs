@@ -162,6 +162,7 @@ fn cautions(context: &Context<'_>, input: &Input) -> Vec<String> {
             context.requests.thinning_factor()
         ));
     }
+    out.extend(context.requests.thinning().map(sampling::thinned));
     sampling::cautions(&input.sampling, &mut out);
     if context.survey().partial > 0 {
         out.push(format!(

@@ -1,6 +1,7 @@
 //! Weights of sampled requests, and tail-based sampling.
 
 use super::context::Context;
+use laggard_engine::Thinning;
 use laggard_localize::RequestRow;
 use laggard_numeric::effective_sample_size;
 use laggard_report::{NamedCount, Sampling};
@@ -27,6 +28,17 @@ pub(crate) fn sampling(context: &Context<'_>) -> Sampling {
             .map(|(sampler, spans)| named(sampler.name(), spans))
             .collect(),
     }
+}
+
+/// How requests were selected from more than fit in memory.
+pub(crate) fn thinned(thinning: &Thinning) -> String {
+    let Thinning { all, taken, one_in_most, .. } = thinning;
+    format!(
+        "Only {} of {} requests, with {} of {} calls, were compared, to stay within the limit of calls: of frequent kinds of \
+         requests one in 2 to {one_in_most}, selected by a hash of each; rare kinds are complete. Counts are of those that were \
+         compared.",
+        taken.requests, all.requests, taken.calls, all.calls
+    )
 }
 
 /// Sum of weights.

@@ -8,6 +8,7 @@ mod golden;
 mod other_tools;
 mod random_spans;
 mod retention;
+mod units;
 
 use super::plan::SegmentLimits;
 use super::{Segments, SegmentsInner};

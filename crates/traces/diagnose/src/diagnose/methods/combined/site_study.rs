@@ -6,9 +6,9 @@ use crate::diagnose::question::DiagnoseQuestion;
 use crate::diagnose::settings::BaselineChoice;
 use crate::population::{Population, Selected, UnionNames};
 use crate::site_calls::{SiteCall, site_calls};
-use crate::site_fold::{SiteFold, incomplete_category};
+use crate::site_fold::SiteFold;
 use laggard_assembly::ShapeRule;
-use laggard_engine::ShapeCategory;
+use laggard_engine::{ShapeCategory, incomplete_category};
 use laggard_localize::{
     FirstCalls, Incident, LatencyChange, Shifted, Site, SiteRequest, SiteSuspect, SiteTable, UsualLatency,
     WidespreadSlowdown, changed_replica_suspects, find_incidents, find_onset, join_suspects, latency_change,

@@ -1,0 +1,73 @@
+//! Requests of windows that hold more than fits in memory: counted first, then taken within a limit of calls.
+
+use super::spans::TenantQueries;
+use crate::api::data::{QUESTION_BYTES, threads};
+use crate::api::jobs::Progress;
+use crate::api::problem::ApiError;
+use laggard_engine::{Count, Interval, Requests, Take};
+use laggard_params::Window;
+use std::sync::Arc;
+
+/// Requests that were taken of some windows.
+pub(super) struct KeptRequests {
+    windows: Vec<Window>,
+    requests: Arc<Requests>,
+}
+
+impl TenantQueries {
+    /// The requests of some windows, one of which the question is about. If one of them may have more calls than are compared, the
+    /// most frequent kinds of requests are thinned.
+    pub(super) fn requests_or_sample(
+        &self,
+        windows: &[Window],
+        asked: Window,
+        progress: &Progress,
+    ) -> Result<Arc<Requests>, ApiError> {
+        let view = self.store.view();
+        let fits = |window: &Window| view.spans_within(window.since, window.until) <= self.calls_max;
+        if windows.iter().all(fits) {
+            return self.requests(windows, progress);
+        }
+        if let Some(known) = self.kept(windows) {
+            return Ok(known);
+        }
+        let requests = Arc::new(self.in_two_rounds(windows, asked, progress)?);
+        let kept = KeptRequests { windows: windows.to_vec(), requests: Arc::clone(&requests) };
+        *self.taken.lock().expect("no thread panics while it holds the lock") = Some(kept);
+        Ok(requests)
+    }
+
+    /// What was taken before for the same question.
+    fn kept(&self, windows: &[Window]) -> Option<Arc<Requests>> {
+        let mut taken = self.taken.lock().expect("no thread panics while it holds the lock");
+        if taken.as_ref().is_some_and(|kept| kept.windows != windows) {
+            *taken = None;
+        }
+        taken.as_ref().map(|kept| Arc::clone(&kept.requests))
+    }
+
+    fn in_two_rounds(
+        &self,
+        windows: &[Window],
+        asked: Window,
+        progress: &Progress,
+    ) -> Result<Requests, ApiError> {
+        let read: Vec<Interval> = windows.iter().map(|window| window.since..=window.until).collect();
+        let mut units = self.store.view().units(read.clone());
+        progress.stage("counting requests", 0)?;
+        let count = Count { read: read.clone(), windows: vec![asked.since..=asked.until] };
+        let counting = async { Ok(units.fold(count.clone()).await?) };
+        let counts = progress.wait_for(&self.handle, counting)?;
+        let take = Take { read, levels: counts.levels(self.calls_max) };
+        self.set_reserved(None);
+        let bytes = QUESTION_BYTES.of_taken(counts.taken(&take.levels));
+        let memory = self.memory.reserve_for_question(bytes);
+        self.set_reserved(Some(progress.wait_for(&self.handle, async { Ok(memory.await?) })?));
+        progress.stage("reading requests", 0)?;
+        let taking = async { Ok(units.fold(take.clone()).await?) };
+        let mut taken = progress.wait_for(&self.handle, taking)?;
+        units.facts().for_each(|facts| taken.add_facts(facts));
+        progress.stage("assembling", 0)?;
+        Ok(Requests::from_taken(taken, &take, (&count, &counts), threads()))
+    }
+}

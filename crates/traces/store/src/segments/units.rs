@@ -1,0 +1,134 @@
+//! Units of some times, read one after the other: only a few of them are in memory at once.
+
+use super::error::SegmentError;
+use super::late::{DECODED_AT_ONCE, LateSpans, LocatedError, locate};
+use super::manifest::{Manifest, Segment, SegmentKind};
+use super::ranges::TraceRange;
+use super::reader::busy;
+use super::shared::SegmentsInner;
+use futures::StreamExt;
+use laggard_engine::{Gathering, GatheringError, Interval, RequestSlice, UnitFold, UnitId, encode_part};
+use laggard_model::TraceId;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// The units of some times.
+pub(crate) struct UnitPlan {
+    late: LateSpans,
+    /// Ranges of traces with late spans.
+    ranges: Vec<TraceRange>,
+    /// All of these traces.
+    late_traces: Arc<HashSet<TraceId>>,
+    /// By number.
+    segments: Vec<Arc<Segment>>,
+}
+
+/// Why units cannot be folded over.
+pub(crate) enum UnitsError {
+    Segment(LocatedError),
+    Gathering(GatheringError),
+}
+
+impl From<LocatedError> for UnitsError {
+    fn from(error: LocatedError) -> UnitsError {
+        UnitsError::Segment(error)
+    }
+}
+
+impl From<GatheringError> for UnitsError {
+    fn from(error: GatheringError) -> UnitsError {
+        UnitsError::Gathering(error)
+    }
+}
+
+impl UnitPlan {
+    /// Late spans near the times.
+    pub(crate) fn late(&self) -> &LateSpans {
+        &self.late
+    }
+
+    fn ids(&self) -> impl Iterator<Item = UnitId> + Clone + '_ {
+        let late = (0..self.ranges.len() as u64).map(UnitId::LateTraces);
+        late.chain(self.segments.iter().map(|segment| UnitId::Segment(segment.number)))
+    }
+
+    fn segment(&self, number: u64) -> &Arc<Segment> {
+        let found = self.segments.binary_search_by_key(&number, |segment| segment.number);
+        &self.segments[found.expect("the ids of units are of the plan's segments")]
+    }
+}
+
+impl SegmentsInner {
+    /// Plans the units of some times. Of late spans, only the ids of their traces stay in memory.
+    pub(crate) async fn plan_units(
+        &self,
+        manifest: &Manifest,
+        times: &[Interval],
+    ) -> Result<UnitPlan, LocatedError> {
+        let late = LateSpans::near_any(manifest, times);
+        let ranges = self.late_ranges(&late).await?;
+        let mut late_traces = HashSet::new();
+        for &range in &ranges {
+            late_traces.extend(self.late_spans(&late, range).await?.1);
+        }
+        let segments = manifest.meeting(SegmentKind::Traces, times);
+        Ok(UnitPlan { late, ranges, late_traces: Arc::new(late_traces), segments })
+    }
+
+    /// Folds over all units of a plan, a few at a time.
+    pub(crate) async fn fold_units<F: UnitFold + 'static>(
+        &self,
+        plan: &UnitPlan,
+        fold: &Arc<F>,
+    ) -> Result<F::Partial, UnitsError> {
+        let mut gathering = Gathering::new(&**fold, plan.ids());
+        let parts: Vec<_> = plan.ids().map(|unit| self.part(plan, unit, fold)).collect();
+        let mut parts = futures::stream::iter(parts).buffer_unordered(DECODED_AT_ONCE);
+        while let Some(part) = parts.next().await {
+            gathering.deliver(&part?)?;
+        }
+        Ok(gathering.finish()?)
+    }
+
+    /// The encoded partial result of a unit.
+    async fn part<F: UnitFold + 'static>(
+        &self,
+        plan: &UnitPlan,
+        unit: UnitId,
+        fold: &Arc<F>,
+    ) -> Result<Vec<u8>, LocatedError> {
+        let (about, slice) = match unit {
+            UnitId::LateTraces(range) => {
+                let read = self.late_range(&plan.late, plan.ranges[range as usize]).await?;
+                (plan.late.first().expect("ranges are of late spans"), Arc::new(read.assembled))
+            }
+            UnitId::Segment(number) => {
+                let segment = plan.segment(number);
+                (segment, locate(segment, self.segment_unit(plan, segment, F::NEEDS_CALLS).await)?)
+            }
+        };
+        let fold = Arc::clone(fold);
+        let job = move || Ok(encode_part(&*fold, &[unit], &fold.unit(&slice)));
+        locate(about, busy(job).await)
+    }
+
+    /// The requests of a segment whose traces are complete in it.
+    async fn segment_unit(
+        &self,
+        plan: &UnitPlan,
+        segment: &Segment,
+        with_calls: bool,
+    ) -> Result<Arc<RequestSlice>, SegmentError> {
+        let has_late = !plan.late_traces.is_empty() && plan.late.is_holder(segment);
+        match (with_calls, has_late) {
+            (true, false) => self.slice(segment).await,
+            (true, true) => self.slice_without(segment, &plan.late_traces).await,
+            (false, false) => self.slice_without_calls(segment).await,
+            (false, true) => {
+                let mut slice = Arc::unwrap_or_clone(self.slice_without_calls(segment).await?);
+                slice.requests.retain(|request| !plan.late_traces.contains(&request.trace));
+                Ok(Arc::new(slice))
+            }
+        }
+    }
+}

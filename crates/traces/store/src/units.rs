@@ -1,0 +1,62 @@
+//! Questions about more than fits in memory: folds over the units of a view, one round after the other.
+
+use crate::StoreError;
+use crate::segments::{UnitPlan, UnitsError};
+use crate::view::{View, ViewReader};
+use laggard_engine::{Interval, SliceFacts, UnitFold};
+use std::sync::Arc;
+
+/// The units of a view that hold requests of some times. The same for every round, save for segments that turn out to be damaged.
+pub struct StoredUnits {
+    reader: ViewReader,
+    times: Vec<Interval>,
+    /// Made for the first round, and again when a segment was set aside.
+    plan: Option<UnitPlan>,
+}
+
+impl View {
+    /// The units that hold requests of some times; they may hold others, too.
+    pub fn units(&self, times: Vec<Interval>) -> StoredUnits {
+        StoredUnits { reader: ViewReader::over(self, &times), times, plan: None }
+    }
+}
+
+impl StoredUnits {
+    /// Folds over all units. Only a few are in memory at a time. A segment that cannot be read is set aside, and the round begins
+    /// again without it.
+    ///
+    /// # Errors
+    /// When the storage does not answer.
+    pub async fn fold<F: UnitFold + 'static>(&mut self, fold: F) -> Result<F::Partial, StoreError> {
+        let fold = Arc::new(fold);
+        loop {
+            match self.round(&fold).await {
+                Ok(partial) => return Ok(partial),
+                Err(UnitsError::Segment(failed)) => {
+                    self.plan = None;
+                    self.reader.continue_without(failed).await?;
+                }
+                Err(UnitsError::Gathering(error)) => return Err(StoreError::new(error.to_string())),
+            }
+        }
+    }
+
+    async fn round<F: UnitFold + 'static>(&mut self, fold: &Arc<F>) -> Result<F::Partial, UnitsError> {
+        let plan = match self.plan.take() {
+            Some(plan) => plan,
+            None => self.reader.shared.plan_units(&self.reader.manifest, &self.times).await?,
+        };
+        let plan = self.plan.insert(plan);
+        self.reader.shared.fold_units(plan, fold).await
+    }
+
+    /// Facts that belong to no unit: those of reading late spans, and what could not be read ([`Loss::CorruptSegment`]). To be asked
+    /// for after the last round.
+    ///
+    /// [`Loss::CorruptSegment`]: laggard_model::Loss::CorruptSegment
+    pub fn facts(&self) -> impl Iterator<Item = SliceFacts> + use<> {
+        let notes = self.plan.as_ref().map(|plan| plan.late().notes()).unwrap_or_default();
+        let lost = SliceFacts { losses: self.reader.lost.clone(), ..SliceFacts::default() };
+        [notes, lost].into_iter().filter(|facts| *facts != SliceFacts::default())
+    }
+}
