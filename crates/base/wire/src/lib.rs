@@ -117,6 +117,12 @@ pub fn put_bytes(out: &mut Vec<u8>, field: u64, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
+/// Appends a field of eight bytes.
+pub fn put_fixed64(out: &mut Vec<u8>, field: u64, value: u64) {
+    put_varint(out, field << 3 | 1);
+    out.extend_from_slice(&value.to_le_bytes());
+}
+
 /// The fields of a complete message, in order. Groups are passed over. Ends after the first error.
 #[derive(Clone, Debug)]
 pub struct Fields<'a> {
