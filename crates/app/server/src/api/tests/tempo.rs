@@ -74,18 +74,20 @@ async fn a_data_source_is_tested_by_its_echo() {
 /// JSON and protobuf have what the store has, by both versions of the request.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_trace_is_otlp() {
+    const ID: &str = "00000000000000070000000000000014";
+    let trace = u128::from_str_radix(ID, 16).unwrap();
     let server = TestServer::empty().await;
     let mut batch = Batch::default();
     let (mut resource, mut own) = (AttributeText::default(), AttributeText::default());
     resource.add(Attribute { key: "version", service: "web", value: "1.4" });
     own.add(Attribute { key: "route", service: "", value: "/buy" });
     let entry = ("web", "buy", SpanKind::Server);
-    let mut first = span(20, 1, None, entry, ("web-1", Status::Error, START, 10 * MS + 7));
+    let mut first = span(trace, 1, None, entry, ("web-1", Status::Error, START, 10 * MS + 7));
     first.attributes =
         SpanAttributes { resource: resource.as_str(), span: own.as_str(), ..SpanAttributes::default() };
     batch.span(&first);
     let called = ("db", "read", SpanKind::Consumer);
-    batch.span(&span(20, 2, Some(1), called, ("", Status::Ok, START + 2, MS)));
+    batch.span(&span(trace, 2, Some(1), called, ("", Status::Ok, START + 2, MS)));
     server.append(batch).await;
     let protobuf = async |version: &str| {
         let uri = format!("/tempo/api/{version}traces/14?start=1768208000&end=1768209000");
@@ -97,8 +99,8 @@ async fn a_trace_is_otlp() {
     let (first_version, second_version) = (protobuf("").await, protobuf("v2/").await);
     let fields: Vec<_> = Fields::new(&second_version).map(Result::unwrap).collect();
     assert_eq!(fields, [(1, WireValue::Bytes(&first_version))], "TraceByIDResponse.trace, complete");
-    let json = server.ok("/tempo/api/traces/00000000000000000000000000000014").await;
-    let wrapped = server.ok("/tempo/api/v2/traces/14?q=%7B%7D").await;
+    let json = server.ok(&format!("/tempo/api/traces/{ID}")).await;
+    let wrapped = server.ok(&format!("/tempo/api/v2/traces/{ID}?q=%7B%7D")).await;
     assert_eq!(wrapped, json!({"trace": {"resourceSpans": json["batches"]}}));
     let read = spans("otlp-proto", &first_version);
     assert_eq!(read, spans("otlp-json", json.to_string().as_bytes()));
@@ -109,7 +111,7 @@ async fn a_trace_is_otlp() {
         ("web-1", SpanKind::Server, Status::Error)
     );
     assert_eq!((record.start.unix_ns(), record.inclusive.ns()), (START, 10 * MS as u64 + 7));
-    assert_eq!((record.trace_id.value(), record.parent), (20, None));
+    assert_eq!((record.trace_id.value(), record.parent), (trace, None));
     let consumer = &read[1];
     assert_eq!(
         (consumer.replica.as_str(), consumer.kind, consumer.status),
@@ -119,8 +121,9 @@ async fn a_trace_is_otlp() {
     let text = json.to_string();
     assert!(text.contains(r#"{"key":"service.version","value":{"stringValue":"1.4"}}"#), "{text}");
     assert!(text.contains(r#"{"key":"http.route","value":{"stringValue":"/buy"}}"#), "{text}");
-    assert!(text.contains(r#""traceId":"00000000000000000000000000000014""#), "{text}");
-    let filtered = server.get(&format!("/tempo/api/v2/traces/14?q={}", encoded("{ status = error }"))).await;
+    assert!(text.contains(r#""traceId":"00000000000000070000000000000014""#), "{text}");
+    let filtered =
+        server.get(&format!("/tempo/api/v2/traces/{ID}?q={}", encoded("{ status = error }"))).await;
     assert!(error(&filtered, 400).starts_with("q: "));
 }
 
