@@ -90,7 +90,7 @@ async fn a_trace_is_otlp() {
     batch.span(&span(trace, 2, Some(1), called, ("", Status::Ok, START + 2, MS)));
     server.append(batch).await;
     let protobuf = async |version: &str| {
-        let uri = format!("/tempo/api/{version}traces/14?start=1768208000&end=1768209000");
+        let uri = format!("/tempo/api/{version}traces/{ID}?start=1768208000&end=1768209000");
         let request = Request::get(&uri).header("accept", "application/protobuf");
         let answered = server.send(request.body(Body::empty()).unwrap()).await;
         assert_eq!(answered.headers["content-type"], "application/protobuf");
