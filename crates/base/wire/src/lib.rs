@@ -243,6 +243,15 @@ mod tests {
     }
 
     #[test]
+    fn written_fields_are_read_again() {
+        let mut out = Vec::new();
+        put_fixed64(&mut out, 7, u64::MAX - 1);
+        put_bytes(&mut out, 20, b"x");
+        let fields: Vec<_> = Fields::new(&out).collect();
+        assert_eq!(fields, [Ok((7, Value::Fixed64(u64::MAX - 1))), Ok((20, Value::Bytes(b"x")))]);
+    }
+
+    #[test]
     fn groups_are_skipped() {
         // Group 8 with field 1, a group 9 inside, then field 2.
         let bytes = b"\x43\x08\x01\x4B\x12\x01x\x4C\x44\x10\x05";

@@ -6,7 +6,7 @@
 
 use super::*;
 use laggard_formats::{ReaderOptions, find_format};
-use laggard_model::{CallRecord, Loss, OwnedSpan};
+use laggard_model::{CallRecord, Loss, OwnedSpan, Severity, SpanEvent};
 use laggard_wire::{Fields, Value as WireValue};
 use serde_json::json;
 
@@ -125,6 +125,61 @@ async fn a_trace_is_otlp() {
     let filtered =
         server.get(&format!("/tempo/api/v2/traces/{ID}?q={}", encoded("{ status = error }"))).await;
     assert!(error(&filtered, 400).starts_with("q: "));
+}
+
+/// What a trace has besides its spans: events, and attributes of which it has several values.
+#[tokio::test(flavor = "multi_thread")]
+async fn events_and_several_values_are_returned() {
+    let server = TestServer::empty().await;
+    let mut batch = Batch::default();
+    for (id, tenant) in [(1, "acme"), (2, "zeta")] {
+        let mut own = AttributeText::default();
+        own.add(Attribute { key: "tenant", service: "", value: tenant });
+        let named = ("web", "buy", SpanKind::Server);
+        let mut record = span(20, id, (id > 1).then_some(1), named, ("web-1", Status::Ok, START, MS));
+        record.attributes = SpanAttributes { span: own.as_str(), ..SpanAttributes::default() };
+        batch.span(&record);
+    }
+    batch.event(SpanEvent {
+        trace: TraceId::from_value(20),
+        span: SpanId::new(2).unwrap(),
+        time: Timestamp::from_unix_ns(START + 7_000),
+        severity: Severity::from_number(17),
+        name: "exception".into(),
+        body: "no stock".into(),
+        attributes: r#"{"exception.type":"StockError"}"#.into(),
+    });
+    server.append(batch).await;
+    let trace = server.ok("/tempo/api/traces/14").await;
+    let text = |name: &str, value: &str| json!({"key": name, "value": {"stringValue": value}});
+    let spans = &trace["batches"][0]["scopeSpans"][0]["spans"];
+    let event = json!({
+        "timeUnixNano": (START + 7_000).to_string(), "name": "exception",
+        "attributes": [text("severity", "ERROR"), text("message", "no stock"), text("exception.type", "StockError")]
+    });
+    assert_eq!((&spans[1]["events"], &spans[0]["events"]), (&json!([event]), &Value::Null));
+    let values = json!({"arrayValue": {"values": [{"stringValue": "acme"}, {"stringValue": "zeta"}]}});
+    assert_eq!(spans[0]["attributes"], json!([{"key": "tenant", "value": values}]));
+    for query in [r#"{span.tenant="acme"}"#, r#"{.tenant!="acme"}"#] {
+        assert_eq!(search(&server, query).await.len(), 1, "{query}");
+    }
+    let request = Request::get("/tempo/api/traces/14").header("accept", "application/protobuf");
+    let body = server.send(request.body(Body::empty()).unwrap()).await.body;
+    for part in ["exception", "no stock", "acme", "zeta"] {
+        assert!(body.windows(part.len()).any(|bytes| bytes == part.as_bytes()), "{part}");
+    }
+    let jaeger = server.ok("/jaeger/api/traces/14").await;
+    let field = |key: &str, value: &str| json!({"key": key, "type": "string", "value": value});
+    let log = json!({
+        "timestamp": START / 1_000 + 7,
+        "fields": [
+            field("event", "exception"), field("level", "ERROR"), field("message", "no stock"),
+            field("exception.type", "StockError")
+        ]
+    });
+    assert_eq!(jaeger["data"][0]["spans"][1]["logs"], json!([log]));
+    let tags = jaeger["data"][0]["spans"][0]["tags"].as_array().unwrap();
+    assert!(tags.contains(&field("tenant", "acme")) && tags.contains(&field("tenant", "zeta")), "{tags:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
