@@ -15,7 +15,7 @@ use laggard_ui::Asset;
 const REVALIDATE: &str = "no-cache";
 
 /// Paths of other parts of the server, whose unknown paths are errors.
-const NOT_PAGES: &[&str] = &["api", "assets", "healthz", "readyz", "metrics", "version"];
+const NOT_PAGES: &[&str] = &["api", "assets", "healthz", "jaeger", "metrics", "readyz", "tempo", "version"];
 
 /// The fallback of all routes. To be merged with routes that have no fallback.
 pub(crate) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {

@@ -121,6 +121,12 @@ pub fn put_bytes(out: &mut Vec<u8>, field: u64, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
+/// Appends a field of eight bytes.
+pub fn put_fixed64(out: &mut Vec<u8>, field: u64, value: u64) {
+    put_varint(out, field << 3 | 1);
+    out.extend_from_slice(&value.to_le_bytes());
+}
+
 /// The fields of a complete message, in order. Groups are passed over. Ends after the first error.
 #[derive(Clone, Debug)]
 pub struct Fields<'a> {
@@ -238,6 +244,15 @@ mod tests {
         assert_eq!(fields(negative), [Ok((1, Value::Varint(-2_i64 as u64)))]);
         let fixed = b"\x09\x01\0\0\0\0\0\0\0\x15\x02\0\0\0";
         assert_eq!(fields(fixed), [Ok((1, Value::Fixed64(1))), Ok((2, Value::Fixed32(2)))]);
+    }
+
+    #[test]
+    fn written_fields_are_read_again() {
+        let mut out = Vec::new();
+        put_fixed64(&mut out, 7, u64::MAX - 1);
+        put_bytes(&mut out, 20, b"x");
+        let fields: Vec<_> = Fields::new(&out).collect();
+        assert_eq!(fields, [Ok((7, Value::Fixed64(u64::MAX - 1))), Ok((20, Value::Bytes(b"x")))]);
     }
 
     #[test]

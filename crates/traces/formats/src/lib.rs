@@ -52,7 +52,9 @@ mod zipkin;
 
 pub use access_log::{AccessLogSettings, LogTimeUnit};
 pub use columns::parse_column_option;
-pub use conventions::{DEFAULT_ATTRIBUTES, SelectedAttributes, THREAD_ATTRIBUTE};
+pub use conventions::{
+    DEFAULT_ATTRIBUTES, SelectedAttributes, THREAD_ATTRIBUTE, attribute_key, attribute_name,
+};
 pub use format::{
     Format, FormatError, FormatSettings, GroundTable, InputBlock, Reader, ReaderOptions, Recognizer, Sniff,
     Splitter,

@@ -79,6 +79,13 @@ pub enum SourceError {
     NoTrace(String),
 }
 
+impl SourceError {
+    /// Whether a query for a shorter time may succeed.
+    pub(crate) fn is_too_much(&self) -> bool {
+        matches!(self, SourceError::TooLarge { .. } | SourceError::Status { status: 413 | 422, .. })
+    }
+}
+
 impl fmt::Display for SourceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -191,7 +191,7 @@ impl<'a> WindowReader<'a> {
             }
             let query = SliceQuery { service: service.as_deref(), slice, limit };
             let answer = match self.client.row().api.traces(self.client, &query) {
-                Err(SourceError::TooLarge { .. }) if self.can_halve(slice) => {
+                Err(error) if error.is_too_much() && self.can_halve(slice) => {
                     return Ok(SliceContent::TooMany);
                 }
                 answer => answer?,

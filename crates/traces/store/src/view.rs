@@ -8,8 +8,8 @@ use crate::segments::{
 use futures::{StreamExt, TryStreamExt};
 use laggard_engine::{Interval, RequestSlice, SampleRow, Samples, SliceFacts, SliceSummary};
 use laggard_model::{
-    Loss, Losses, Names, Nanos, ReplicaSource, Sampling, Sink, SpanAttributes, SpanEvent, SpanRecord,
-    SpanRow, ThreadRow, Timestamp, TraceId, WeightSource, tidy_events,
+    AttributeText, Loss, Losses, Names, Nanos, ReplicaSource, Sampling, Sink, SpanAttributes, SpanEvent,
+    SpanRecord, SpanRow, ThreadRow, Timestamp, TraceId, WeightSource, tidy_events,
 };
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -30,6 +30,8 @@ pub struct StoredTrace {
     pub spans: Vec<SpanRow>,
     /// The trace's id as received, if that differs from its display text.
     pub text: Option<Box<str>>,
+    /// The attributes of its spans.
+    pub attributes: AttributeText,
     /// Events of its spans, by span and time, without duplicates.
     pub events: Vec<SpanEvent>,
     /// Events beyond the limits of a span and of a trace.
@@ -334,11 +336,15 @@ impl ViewReader {
 
 fn stored_trace(mut table: SpanTable) -> Option<StoredTrace> {
     table.rows.dedup();
+    let unite =
+        |all: AttributeText, (_, text): &(TraceId, Box<str>)| AttributeText::union(all.as_str(), text);
+    let attributes = table.attributes.iter().fold(AttributeText::default(), unite);
     let text = table.texts.into_iter().next().map(|(_, text)| text);
     (!table.rows.is_empty()).then_some(StoredTrace {
         names: table.names,
         spans: table.rows,
         text,
+        attributes,
         ..StoredTrace::default()
     })
 }

@@ -1,7 +1,7 @@
 //! Reads the requests of a window from the store.
 
 use super::cache::RequestCache;
-use super::client_id::ClientId;
+use super::client_id::{ClientId, SharedPermit};
 use super::problem::{ApiError, ProblemKind};
 use super::running::{JobSize, Stop, blocking};
 use crate::api::state::AppState;
@@ -35,15 +35,7 @@ where
     T: Send + 'static,
     F: FnOnce(&Requests) -> Result<T, ApiError> + Send + 'static,
 {
-    let busy = |_| ApiError::new(ProblemKind::Busy, "too many queries are waiting");
-    let turn = state.api.queries.acquire(ClientId::current());
-    let permit = tokio::time::timeout(QUEUE_MAX, turn).await.map_err(busy)?;
-    if state.memory.is_short() {
-        return Err(ApiError::new(
-            ProblemKind::Busy,
-            "the process is close to its limit of memory (`memory`)",
-        ));
-    }
+    let permit = query_turn(state).await?;
     let stop = Stop::default();
     let _listed = state.api.running.begin(JobSize::Short, &stop);
     let slices = stop.wait_for(slices(store, window, state.memory.calls_max())).await?;
@@ -56,6 +48,23 @@ where
         answered
     })
     .await
+}
+
+/// Waits until a query of the client may run, for at most [`QUEUE_MAX`].
+///
+/// # Errors
+/// When it may not, or memory is short.
+pub(crate) async fn query_turn(state: &AppState) -> Result<SharedPermit, ApiError> {
+    let busy = |_| ApiError::new(ProblemKind::Busy, "too many queries are waiting");
+    let turn = state.api.queries.acquire(ClientId::current());
+    let permit = tokio::time::timeout(QUEUE_MAX, turn).await.map_err(busy)?;
+    if state.memory.is_short() {
+        return Err(ApiError::new(
+            ProblemKind::Busy,
+            "the process is close to its limit of memory (`memory`)",
+        ));
+    }
+    Ok(permit)
 }
 
 /// Bytes that an answer about slices needs beside them.

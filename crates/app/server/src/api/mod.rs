@@ -12,6 +12,7 @@ mod cache;
 mod categories;
 mod category_latencies;
 mod client_id;
+mod dashboards;
 mod data;
 mod events;
 mod health;
@@ -108,6 +109,7 @@ fn all() -> Vec<Route> {
         route("/version", get(health::version)),
         route("/metrics", get(metrics::metrics)),
     ];
+    routes.extend(dashboards::routes());
     routes.extend(
         queries::questions().map(|question| Route { path: question.path.into(), handler: question.handler }),
     );
@@ -124,6 +126,7 @@ pub(crate) fn routes(state: AppState) -> Router {
     for path in ["/api", "/api/", "/api/{*rest}"] {
         router = router.route(path, any(not_found));
     }
+    router = dashboards::add_other_paths(router);
     // Handlers count what they read; nothing else may end an upload early.
     router
         .layer(DefaultBodyLimit::disable())

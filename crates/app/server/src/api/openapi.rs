@@ -1,8 +1,8 @@
 //! The OpenAPI document: every route, from the code that answers it.
 
 use super::{
-    alertmanager, alerts, categories, events, health, import, incidents, jobs, matrix, mcp, metrics,
-    objectives, overview, queries, recordings, search, services, signatures, status, trace, tree,
+    alertmanager, alerts, categories, dashboards, events, health, import, incidents, jobs, matrix, mcp,
+    metrics, objectives, overview, queries, recordings, search, services, signatures, status, trace, tree,
 };
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
@@ -61,6 +61,22 @@ use utoipa::OpenApi;
         health::readyz,
         health::version,
         metrics::metrics,
+        dashboards::jaeger_services,
+        dashboards::jaeger_operations_of,
+        dashboards::jaeger_operations,
+        dashboards::jaeger_traces,
+        dashboards::jaeger_trace,
+        dashboards::jaeger_dependencies,
+        dashboards::tempo_ready,
+        dashboards::tempo_echo,
+        dashboards::tempo_build,
+        dashboards::tempo_trace,
+        dashboards::tempo_trace_v2,
+        dashboards::tempo_search,
+        dashboards::tempo_tags,
+        dashboards::tempo_tags_v2,
+        dashboards::tempo_values,
+        dashboards::tempo_values_v2,
         openapi,
     )
 )]

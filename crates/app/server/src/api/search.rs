@@ -66,6 +66,16 @@ pub(crate) enum StatusName {
     Error,
 }
 
+impl From<StatusName> for Status {
+    fn from(status: StatusName) -> Status {
+        match status {
+            StatusName::Unset => Status::Unset,
+            StatusName::Ok => Status::Ok,
+            StatusName::Error => Status::Error,
+        }
+    }
+}
+
 impl From<Status> for StatusName {
     fn from(status: Status) -> StatusName {
         match status {
@@ -198,12 +208,20 @@ fn matching_structures(requests: &Requests, parameters: &SearchParameters) -> Ve
     (0..requests.structures().len()).map(|structure| calls(structure) && in_category(structure)).collect()
 }
 
-fn find(requests: &Requests, window: Window, filter: &RequestFilter, limit: usize) -> SearchResult {
+/// The requests of a window, the latest first.
+pub(super) fn latest_first(
+    requests: &Requests,
+    window: Window,
+) -> impl ExactSizeIterator<Item = RequestView<'_>> {
     let range = requests.within(window.since, window.until);
-    let mut result = SearchResult { traces: Vec::new(), scanned: range.len() as u64, omitted: 0 };
+    (range.first()..range.first() + range.len()).rev().map(|index| requests.request(index))
+}
+
+fn find(requests: &Requests, window: Window, filter: &RequestFilter, limit: usize) -> SearchResult {
+    let latest = latest_first(requests, window);
+    let mut result = SearchResult { traces: Vec::new(), scanned: latest.len() as u64, omitted: 0 };
     let mut seen = HashSet::new();
-    for index in (range.first()..range.first() + range.len()).rev() {
-        let request = requests.request(index);
+    for request in latest {
         if !filter.matches(&request) || seen.contains(&request.trace()) {
             continue;
         }

@@ -8,7 +8,7 @@ use crate::tenants::Tenant;
 use axum::extract::Path;
 use axum::{Extension, Json};
 use laggard_assembly::{CallRows, ShapeRule, Shaper};
-use laggard_model::{CallTree, Fingerprint, Losses, Names, OperationId, SpanEvent, TraceId};
+use laggard_model::{AttributeText, CallTree, Fingerprint, Losses, Names, OperationId, SpanEvent, TraceId};
 pub(crate) use laggard_report::LossRow;
 use laggard_store::StoredTrace;
 use serde::{Deserialize, Serialize};
@@ -27,13 +27,19 @@ pub(crate) struct TraceDocument {
     /// Its roots, by start.
     requests: Vec<TraceRequest>,
     /// In depth-first order: the calls of every request, then what hangs from spans that are missing.
-    spans: Vec<TraceSpan>,
+    pub(super) spans: Vec<TraceSpan>,
     /// Spans beyond the limit.
-    omitted: u64,
+    pub(super) omitted: u64,
     /// Events of spans that are not there, or beyond the limit.
     events_without_span: u64,
     /// Repairs and doubts of assembly.
-    losses: BTreeMap<&'static str, LossRow>,
+    pub(super) losses: BTreeMap<&'static str, LossRow>,
+    /// The id as a number.
+    #[serde(skip)]
+    pub(super) id: TraceId,
+    /// Attributes of its requests and their services.
+    #[serde(skip)]
+    pub(super) attributes: AttributeText,
 }
 
 /// One request of a trace.
@@ -50,51 +56,51 @@ pub(crate) struct TraceRequest {
 /// One span.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct TraceSpan {
-    span: String,
-    parent: Option<String>,
-    service: String,
-    operation: String,
-    kind: &'static str,
-    replica: String,
-    status: StatusName,
+    pub(super) span: String,
+    pub(super) parent: Option<String>,
+    pub(super) service: String,
+    pub(super) operation: String,
+    pub(super) kind: &'static str,
+    pub(super) replica: String,
+    pub(super) status: StatusName,
     /// On the clock of its host.
-    start_ns: i64,
-    inclusive_ns: u64,
+    pub(super) start_ns: i64,
+    pub(super) inclusive_ns: u64,
     /// Time not spent in callees.
     self_ns: u64,
     /// The part of it that the request waited for.
     path_ns: u64,
     /// 0 for an entry.
-    depth: u32,
+    pub(super) depth: u32,
     /// Its events and what was logged during it, by time; absent if there is nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    events: Vec<TraceEvent>,
+    pub(super) events: Vec<TraceEvent>,
 }
 
 /// An event of a span, or something logged during it.
 #[derive(Deserialize, Serialize, ToSchema)]
 pub(crate) struct TraceEvent {
     /// On the clock of its host.
-    time_ns: i64,
+    pub(super) time_ns: i64,
     /// `TRACE`, `DEBUG`, `INFO`, `WARN`, `ERROR`, or `FATAL`; empty if it is not known.
-    severity: String,
+    pub(super) severity: String,
     /// OpenTelemetry's number of the severity, 1 to 24; 0 if it is not known.
-    severity_number: u8,
+    pub(super) severity_number: u8,
     /// The event's name; mostly empty.
-    name: String,
+    pub(super) name: String,
     /// The text; what is not text, as JSON.
-    body: String,
+    pub(super) body: String,
     /// Its attributes by name; absent without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    attributes: Vec<EventAttribute>,
+    pub(super) attributes: Vec<EventAttribute>,
 }
 
 /// An attribute of something logged.
 #[derive(Deserialize, Serialize, ToSchema)]
 pub(crate) struct EventAttribute {
-    name: String,
+    pub(super) name: String,
     /// The text; what is not text, as JSON.
-    value: String,
+    pub(super) value: String,
 }
 
 impl From<SpanEvent> for TraceEvent {
@@ -149,8 +155,15 @@ pub(crate) async fn trace(
 pub(crate) async fn stored_trace(tenant: &Tenant, text: &str) -> Result<TraceDocument, ApiError> {
     let missing = || ApiError::not_found(format_args!("there is no trace {text:?}"));
     let id = TraceId::parse_text(text).ok_or_else(missing)?.id;
-    let stored = tenant.store.view().trace(id).await?.ok_or_else(missing)?;
-    blocking(move || document(id, stored)).await
+    trace_document(tenant, id).await?.ok_or_else(missing)
+}
+
+/// The trace of this id; `None` if there is none.
+pub(super) async fn trace_document(tenant: &Tenant, id: TraceId) -> Result<Option<TraceDocument>, ApiError> {
+    match tenant.store.view().trace(id).await? {
+        Some(stored) => blocking(move || document(id, stored)).await.map(Some),
+        None => Ok(None),
+    }
 }
 
 impl TraceDocument {
@@ -194,7 +207,16 @@ fn document(id: TraceId, mut stored: StoredTrace) -> TraceDocument {
     let mut losses = assembled.losses;
     losses.merge(&stored.losses);
     let text = stored.text.as_deref().map_or_else(|| id.to_string(), str::to_owned);
-    TraceDocument { trace: text, requests, spans, omitted, events_without_span, losses: loss_rows(&losses) }
+    TraceDocument {
+        trace: text,
+        requests,
+        spans,
+        omitted,
+        events_without_span,
+        losses: loss_rows(&losses),
+        id,
+        attributes: stored.attributes,
+    }
 }
 
 /// Puts events to their spans; returns how many have none.

@@ -294,7 +294,8 @@ impl Entrance {
     }
 }
 
-/// The permission that a request needs. Data are only below `/api/`; everything else is pages, which need none.
+/// The permission that a request needs. Data are only below `/api/`, `/jaeger/`, and `/tempo/`; everything else is pages, which need
+/// none.
 fn needed_permission(listener: ListenerKind, method: &Method, path: &str) -> Permission {
     if listener != ListenerKind::Http {
         return Permission::Write;
@@ -310,7 +311,9 @@ fn needed_permission(listener: ListenerKind, method: &Method, path: &str) -> Per
         path if path.starts_with("/api/v1/silences") && method != Method::GET => Permission::Write,
         // The protocol of agents.
         path if path.starts_with("/api/v1/agent/") => Permission::Write,
-        path if path.starts_with("/api/") => Permission::Read,
+        path if ["/api/", "/jaeger/", "/tempo/"].iter().any(|data| path.starts_with(data)) => {
+            Permission::Read
+        }
         _ => Permission::None,
     }
 }
@@ -335,6 +338,8 @@ mod tests {
             "/api/v2/anything",
             "/api/v1/import",
             "/api/v1/events",
+            "/jaeger/api/traces",
+            "/tempo/ready",
         ] {
             assert_eq!(http(Method::GET, path), Permission::Read, "{path}");
         }

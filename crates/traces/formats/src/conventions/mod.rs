@@ -12,7 +12,7 @@ mod thread;
 pub(crate) use operation::{NameQuality, OperationAttributes, OperationNamer};
 pub(crate) use resource::{ResourceAttributes, ResourceNames};
 pub(crate) use selected::SpanSelection;
-pub use selected::{DEFAULT_ATTRIBUTES, SelectedAttributes};
+pub use selected::{DEFAULT_ATTRIBUTES, SelectedAttributes, attribute_key, attribute_name};
 pub(crate) use template::replace_ids;
 pub use thread::THREAD_ATTRIBUTE;
 pub(crate) use thread::read_thread;

@@ -37,6 +37,16 @@ const KNOWN: [KnownAttribute; 5] = [
 /// The attributes that are selected without a setting.
 pub const DEFAULT_ATTRIBUTES: &str = "version,zone,route,tenant,account";
 
+/// The short name of an attribute, which several names may share; its own name where it has none.
+pub fn attribute_key(name: &str) -> &str {
+    KNOWN.iter().find(|known| known.names.contains(&name)).map_or(name, |known| known.key)
+}
+
+/// The name that an attribute of this short name has in OpenTelemetry; the short name where it has no other.
+pub fn attribute_name(key: &str) -> &str {
+    KNOWN.iter().find(|known| known.key == key).map_or(key, |known| known.names[0])
+}
+
 /// The names of the attributes that readers retain, and how reports show them.
 #[derive(Clone, Debug)]
 pub struct SelectedAttributes {
@@ -128,6 +138,12 @@ impl SelectedAttributes {
         self.find(name).map(|known| &*known.key)
     }
 
+    /// The short names that are selected.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        let keys: std::collections::BTreeSet<&str> = self.names.iter().map(|known| &*known.key).collect();
+        keys.into_iter()
+    }
+
     /// The key of a span's attribute that describes its service: exporters copy those of resources to spans.
     pub(crate) fn key_of_service(&self, name: &[u8]) -> Option<&str> {
         self.find(name).filter(|known| known.of_service).map(|known| &*known.key)
@@ -177,6 +193,12 @@ mod tests {
         let read: Vec<(&str, &str)> = attributes_in(text.as_str()).map(|it| (it.key, it.value)).collect();
         assert_eq!(read, [("route", "/cart"), ("tenant", "acme")]);
         assert_eq!(selected.key_of_resource(b"service.version"), Some("version"));
+        assert_eq!(selected.keys().collect::<Vec<_>>(), ["account", "route", "tenant", "version", "zone"]);
+        assert_eq!((attribute_key("tenant_id"), attribute_key("shop.plan")), ("tenant", "shop.plan"));
+        assert_eq!(
+            (attribute_name("zone"), attribute_name("shop.plan")),
+            ("cloud.availability_zone", "shop.plan")
+        );
         assert!(
             selected.may_occur_in(r#"[{"key":"app.tenant.id"}]"#)
                 && !selected.may_occur_in(r#"[{"key":"x"}]"#)

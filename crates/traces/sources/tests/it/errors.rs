@@ -171,6 +171,28 @@ fn large_answers_are_divided_or_rejected() {
 }
 
 #[test]
+fn what_is_too_much_for_a_server_is_divided_or_rejected() {
+    let kind = &KINDS[0];
+    let traces = kind.traces((0..100).map(|index| index * 1_000_000));
+    let server = |longest_s: i64| {
+        let (traces, answering) = (traces.clone(), kind.answering);
+        HttpStandIn::new(move |_, request| {
+            let time = |name: &str| request.number(name).unwrap_or_default();
+            match time("end") - time("start") > longest_s * 1_000_000 {
+                true => StandInResponse::new(
+                    "422 Unprocessable Entity",
+                    r#"{"errors":[{"msg":"too many spans"}]}"#,
+                ),
+                false => answering(&traces, request),
+            }
+        })
+    };
+    let found = read(kind.settings(&server(20).url()), &[window(0.0, 100.0)], Some("front"), 1_000).unwrap();
+    assert_eq!(found.traces().len(), 100);
+    contains(&error_of(kind.settings(&server(-1).url())), &["422", "too many spans"]);
+}
+
+#[test]
 fn redirects_are_not_followed() {
     let elsewhere = constant(StandInResponse::json("{}"));
     let headers = format!("Location: {}/api/services\r\n", elsewhere.url());

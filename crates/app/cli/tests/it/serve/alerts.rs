@@ -209,6 +209,17 @@ fn a_slow_operation_is_notified_once_and_then_resolved() {
     let again = watched.pass(20, 60);
     assert_eq!(again["firing"], 1, "{again}");
     assert_eq!(watched.wait_until_notified("open")["id"], open["id"]);
+    // The annotation of a dashboard.
+    let metrics = watched.server().get("/metrics").body;
+    let id = open["id"].as_str().unwrap();
+    let series = format!(
+        "laggard_incident_start_time_seconds{{tenant=\"default\",incident=\"{id}\",subject=\"db\"}} {}",
+        open["since_ns"].as_i64().unwrap() as f64 / 1e9
+    );
+    assert!(
+        metrics.contains(&series) && metrics.contains("laggard_incidents{tenant=\"default\"} 1"),
+        "{metrics}"
+    );
 
     while watched.pass(15, 4)["firing"] == 1 {}
     let resolved = webhook.next();
@@ -219,6 +230,11 @@ fn a_slow_operation_is_notified_once_and_then_resolved() {
     assert_eq!(resolved["alerts"][0]["fingerprint"], alert["fingerprint"]);
     assert_eq!(resolved["alerts"][0]["startsAt"], alert["startsAt"]);
     assert_eq!(watched.wait_until_notified("closed")["id"], open["id"]);
+    let metrics = watched.server().get("/metrics").body;
+    assert!(
+        metrics.contains("laggard_incidents{tenant=\"default\"} 0") && !metrics.contains(id),
+        "{metrics}"
+    );
     watched.server.take().unwrap().stop();
     assert!(webhook.accepted.try_recv().is_err(), "nothing was messages twice");
     let messages: Vec<Value> =

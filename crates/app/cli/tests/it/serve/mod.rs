@@ -3,6 +3,7 @@
 mod alerts;
 mod collected;
 mod configuration;
+mod dashboards;
 mod events;
 mod faults;
 mod lifecycle;

@@ -42,7 +42,7 @@ fn expressions(value: &Value, into: &mut Vec<String>) {
 }
 
 #[test]
-fn every_metric_of_dashboard_and_alerts_is_exposed() {
+fn every_metric_of_dashboards_and_alerts_is_exposed() {
     let folder = tempfile::tempdir().unwrap();
     let server = Running::start(folder.path(), &[]);
     let exposed = server.get("/metrics").body;
@@ -52,7 +52,9 @@ fn every_metric_of_dashboard_and_alerts_is_exposed() {
         .filter_map(|line| line.split(' ').next())
         .collect();
     let mut used = Vec::new();
-    expressions(&serde_json::from_str(&text("grafana/laggard.json")).unwrap(), &mut used);
+    for dashboard in ["grafana/laggard.json", "grafana/incidents.json"] {
+        expressions(&serde_json::from_str(&text(dashboard)).unwrap(), &mut used);
+    }
     let rules = text("prometheus/alerts.yml");
     used.extend(rules.lines().filter(|line| !line.trim_start().starts_with('#')).map(str::to_owned));
     let used = metrics(&used.join("\n"));

@@ -149,6 +149,13 @@ fn tenants_are_isolated() {
     let tool = |headers: &[&str]| server.request("http", "POST", "/api/v1/mcp", headers, &call);
     assert!(tool(&[READER, shop]).body.contains("\"isError\":false"), "an assistant's tool");
     assert_eq!((tool(&[READER, other]).status, tool(&[SHOP, other]).status), (404, 403));
+    for path in ["/jaeger/api/services", "/tempo/api/search/tag/service.name/values"] {
+        let own = get(&server, path, &[READER, shop]);
+        assert!(own.status == 200 && own.body.contains("\"cart\""), "{path}: {}", own.body);
+        let statuses = [&[READER, other], &[SHOP, other], &[WRITER, shop]]
+            .map(|headers| get(&server, path, headers).status);
+        assert_eq!((statuses, get(&server, path, &[]).status), ([404, 403, 403], 401), "{path}");
+    }
     assert_eq!(get(&server, TRACE_PATH, &[READER, "X-Scope-OrgID: ../shop"]).status, 400);
     assert!(!folder.path().join("data/tenants/other").exists(), "reading creates none");
     assert_eq!(server.send_trace(TRACE, &[WRITER, other]).status, 200, "and takes nobody's room");

@@ -70,6 +70,7 @@ fn text(state: &AppState, visible: &VisibleTenants, format: ExpositionFormat) ->
     tenants.retain(|tenant| visible.contain(&tenant.name));
     stores(&mut out, &tenants);
     alerts(&mut out, state, visible);
+    incidents(&mut out, state, visible);
     if visible.are_all() {
         notifications(&mut out, state);
     }
@@ -223,6 +224,30 @@ fn alerts(out: &mut Exposition, state: &AppState, visible: &VisibleTenants) {
     out.family("laggard_alert_unsaved", Kind::Gauge, "Consecutive failures to save alerts");
     for (tenant, _, failures) in &all {
         out.sample("laggard_alert_unsaved", &[("tenant", tenant)], *failures as f64);
+    }
+}
+
+/// Open incidents that have a series of their own.
+const INCIDENTS_MAX: usize = 100;
+
+/// Each open incident is a series, which marks its time on the dashboards of others.
+fn incidents(out: &mut Exposition, state: &AppState, visible: &VisibleTenants) {
+    let all: Vec<_> = (state.alerts.tenant_alerts.all().into_iter())
+        .filter(|(tenant, _)| visible.contain(tenant))
+        .map(|(tenant, alerts)| (tenant, alerts.state().alerts.clone()))
+        .collect();
+    out.family("laggard_incidents", Kind::Gauge, "Open incidents");
+    for (tenant, alerts) in &all {
+        out.sample("laggard_incidents", &[("tenant", tenant)], alerts.open_incidents().count() as f64);
+    }
+    let name = "laggard_incident_start_time_seconds";
+    out.family(name, Kind::Gauge, "Since when an open incident lasts, as far as known, since the Unix epoch");
+    for (tenant, alerts) in &all {
+        for incident in alerts.open_incidents().take(INCIDENTS_MAX) {
+            let subject = alerts.of_incident(incident).next().map_or("", |alert| alert.finding.subject());
+            let labels = [("tenant", &**tenant), ("incident", &incident.id), ("subject", subject)];
+            out.sample(name, &labels, seconds(Timestamp::from_unix_ns(incident.since_ns)));
+        }
     }
 }
 

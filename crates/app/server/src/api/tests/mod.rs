@@ -6,25 +6,27 @@ mod data;
 mod document;
 mod events;
 mod forms;
+mod jaeger;
 mod mcp;
 mod objectives;
 mod questions;
 mod recordings;
 mod server;
 mod signatures;
+mod tempo;
 mod two_rounds;
 
 use crate::api::state::AppState;
 use crate::security::VisibleTenants;
-use crate::settings::ServeSettings;
+use crate::settings::{ServeSettings, Size};
 use crate::tenants::Tenant;
 use axum::body::{Body, to_bytes};
 use axum::{Extension, Router};
 use http::{HeaderMap, Method, Request, StatusCode};
 use laggard_engine::Batch;
 use laggard_model::{
-    Measure, Nanos, ReplicaSource, SampleRecord, Sampling, Sink, SpanAttributes, SpanId, SpanKind,
-    SpanRecord, Status, Timestamp, TraceId,
+    Attribute, AttributeText, Measure, Nanos, ReplicaSource, SampleRecord, Sampling, Sink, SpanAttributes,
+    SpanId, SpanKind, SpanRecord, Status, Timestamp, TraceId,
 };
 use serde_json::Value;
 use std::sync::Arc;
