@@ -22,6 +22,8 @@ mod losses;
 mod mcp;
 mod methods;
 mod outcome;
+#[cfg(target_os = "linux")]
+mod packages;
 mod real_data;
 mod real_sites;
 mod sample_inputs;

@@ -1,0 +1,157 @@
+#!/usr/bin/env bash
+# Builds the files of a release into target/packages: an archive and a Debian package of one binary, and their checksums.
+#
+#   packaging/release.sh                      for the static musl target, if it is installed, else for this machine's
+#   packaging/release.sh --target TRIPLE      for this target; this machine must be able to run its programs
+#   packaging/release.sh --binary FILE        of a binary that is built already, as the tests do
+#   packaging/release.sh --output FOLDER      elsewhere
+#
+# The same commit gives the same bytes: times are that of the commit, or SOURCE_DATE_EPOCH.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+
+fail() {
+    echo "release: $*" >&2
+    exit 1
+}
+
+usage() {
+    sed -n '2,/^set /s/^# \{0,1\}//p' "$0"
+    exit "$1"
+}
+
+target='' binary='' output=$root/target/packages
+while (($#)); do
+    case $1 in
+    --target | --binary | --output)
+        (($# > 1)) || usage 2
+        declare "${1#--}=$2"
+        shift 2
+        ;;
+    -h | --help) usage 0 ;;
+    *) usage 2 ;;
+    esac
+done
+
+host=$(rustc -vV | sed -n 's/^host: //p')
+# A static binary runs on every distribution. Its C parts need musl's compiler.
+static=${host/-gnu/-musl}
+musl_lacks() {
+    command -v musl-gcc >/dev/null || echo "musl-gcc (apt-get install musl-tools)"
+    [[ -d $(rustc --print sysroot)/lib/rustlib/$static ]] || echo "Rust's library for it (rustup target add $static)"
+}
+if [[ -z $target && -n $binary ]]; then
+    target=$host
+elif [[ -z $target ]]; then
+    lacks=$(musl_lacks | paste -sd, | sed 's/,/, /g')
+    target=$static
+    if [[ -n $lacks ]]; then
+        target=$host
+        echo "Not static: $static lacks $lacks." >&2
+    fi
+fi
+
+if [[ -z $binary ]]; then
+    (cd "$root" && cargo build --profile dist --locked --target "$target" --package laggard --bin laggard)
+    binary=${CARGO_TARGET_DIR:-$root/target}/$target/dist/laggard
+fi
+[[ -x $binary ]] || fail "$binary is not a program"
+version=$("$binary" --version | sed -n 's/^laggard //p')
+[[ -n $version ]] || fail "$binary does not print Laggard's version"
+case ${target%%-*} in
+x86_64) architecture=amd64 ;;
+aarch64) architecture=arm64 ;;
+*) fail "no name of Debian's for the processor of $target" ;;
+esac
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$root" log -1 --format=%ct)}
+export SOURCE_DATE_EPOCH
+
+staging=$(mktemp -d)
+trap 'rm -rf "$staging"' EXIT
+umask 022
+mkdir -p "$output"
+output=$(cd "$output" && pwd)
+
+# What the binary prints about itself is made once, for both packages.
+generated=$staging/generated
+mkdir -p "$generated"
+"$binary" man >"$generated/laggard.1"
+for shell in bash zsh fish; do
+    "$binary" completions $shell >"$generated/laggard.$shell"
+done
+
+install_file() { # MODE FROM TO
+    install -D -m "$1" "$2" "$3"
+}
+
+# The configurations of other programs, as examples.
+install_examples() { # FOLDER
+    local file
+    for file in collector prometheus grafana kubernetes; do
+        mkdir -p "$1/$file"
+        install -m 644 "$root/packaging/$file"/* "$1/$file"
+    done
+}
+
+archive() {
+    local name=laggard-$version-$target tree
+    tree=$staging/$name
+    install_file 755 "$binary" "$tree/laggard"
+    install_file 644 "$generated/laggard.1" "$tree/man/laggard.1"
+    for shell in bash zsh fish; do
+        install_file 644 "$generated/laggard.$shell" "$tree/completions/laggard.$shell"
+    done
+    install -m 644 "$root"/{LICENSE,README.md,CHANGELOG.md} "$tree"
+    install_file 644 "$root/packaging/laggard.yaml" "$tree/laggard.yaml"
+    mkdir "$tree/systemd"
+    install -m 644 "$root"/packaging/systemd/* "$tree/systemd"
+    install_examples "$tree/examples"
+    tar --directory "$staging" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
+        --create "$name" | gzip -n >"$output/$name.tar.gz"
+    files+=("$name.tar.gz")
+}
+
+# The C library that a binary needs at least; nothing if it is static.
+libc_needed() {
+    grep -aoE 'GLIBC_2\.[0-9]+' "$binary" | sed 's/^GLIBC_//' | sort -uV | tail -1
+}
+
+debian_package() {
+    command -v dpkg-deb >/dev/null || fail "there is no dpkg-deb (apt-get install dpkg)"
+    local tree=$staging/debian documents libc depends=''
+    documents=$tree/usr/share/doc/laggard
+    install_file 755 "$binary" "$tree/usr/bin/laggard"
+    install_file 644 "$generated/laggard.1" "$tree/usr/share/man/man1/laggard.1"
+    install_file 644 "$generated/laggard.bash" "$tree/usr/share/bash-completion/completions/laggard"
+    install_file 644 "$generated/laggard.zsh" "$tree/usr/share/zsh/vendor-completions/_laggard"
+    install_file 644 "$generated/laggard.fish" "$tree/usr/share/fish/vendor_completions.d/laggard.fish"
+    install_file 644 "$root/packaging/systemd/laggard.service" "$tree/usr/lib/systemd/system/laggard.service"
+    install_file 644 "$root/packaging/systemd/laggard-agent.service" "$tree/usr/lib/systemd/system/laggard-agent.service"
+    install_file 644 "$root/packaging/laggard.yaml" "$tree/etc/laggard/laggard.yaml"
+    install_file 644 "$root/packaging/debian/copyright" "$documents/copyright"
+    install_file 644 "$root/CHANGELOG.md" "$documents/changelog"
+    gzip -n -9 "$tree/usr/share/man/man1/laggard.1" "$documents/changelog"
+    install_examples "$documents/examples"
+
+    libc=$(libc_needed || true)
+    [[ -z $libc ]] || depends="Depends: libc6 (>= $libc), libgcc-s1"
+    mkdir "$tree/DEBIAN"
+    install -m 755 "$root"/packaging/debian/{postinst,prerm,postrm} "$tree/DEBIAN"
+    echo /etc/laggard/laggard.yaml >"$tree/DEBIAN/conffiles"
+    (cd "$tree" && find usr etc -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum) >"$tree/DEBIAN/md5sums"
+    sed -e "s|@VERSION@|$version|" -e "s|@ARCHITECTURE@|$architecture|" -e "s|@REPOSITORY@|$repository|" \
+        -e "s|@SIZE@|$(du -k --apparent-size -s "$tree" | cut -f1)|" -e "s|^@DEPENDS@$|$depends|" \
+        "$root/packaging/debian/control" | sed '/^$/d' >"$tree/DEBIAN/control"
+    # Times of files are those of the commit, which dpkg-deb only limits.
+    find "$tree" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
+    local name=laggard_${version}_$architecture.deb
+    dpkg-deb --root-owner-group -Zxz -z1 --build "$tree" "$output/$name" >/dev/null
+    files+=("$name")
+}
+
+repository=$(sed -n 's/^repository = "\(.*\)"$/\1/p' "$root/Cargo.toml")
+[[ -n $repository ]] || fail "Cargo.toml names no repository"
+files=()
+archive
+debian_package
+(cd "$output" && sha256sum "${files[@]}" >SHA256SUMS && cat SHA256SUMS)
