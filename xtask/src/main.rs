@@ -22,6 +22,7 @@ mod limits;
 mod links;
 mod manual;
 mod pages;
+mod publishing;
 mod purity;
 mod repository;
 mod rust_text;

@@ -24,6 +24,8 @@ mod methods;
 mod outcome;
 #[cfg(target_os = "linux")]
 mod packages;
+#[cfg(target_os = "linux")]
+mod pipelines;
 mod real_data;
 mod real_sites;
 mod sample_inputs;
