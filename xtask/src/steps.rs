@@ -2,7 +2,7 @@
 
 use crate::repository::{Judgment, Repository};
 use crate::{
-    cargo, cycles, generated, layers, links, manual, publishing, purity, say, sizes, testing, words,
+    cargo, cycles, generated, layers, links, manual, publishing, purity, say, site, sizes, testing, words,
 };
 use std::io;
 use std::time::Instant;
@@ -36,6 +36,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step { name: "links", rule: "relative links in Markdown lead somewhere", judge: links::check },
     Step { name: "manual", rule: "what the code lists, the manual explains", judge: manual::check },
+    Step { name: "site", rule: "every page of the manual has its place in the site", judge: site::check },
     Step { name: "publishing", rule: "manifests have what a registry asks for", judge: publishing::check },
     Step { name: "lints", rule: "clippy has no warnings", judge: cargo::lints },
     Step { name: "fuzz", rule: "the fuzz targets compile", judge: cargo::fuzz },
