@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# Builds the files of a release into target/packages: an archive and a Debian package of one binary, and their checksums.
+# Builds the files of a release into target/packages: of one binary an archive, a Debian package, a container image, and a
+# Homebrew formula; the bill of materials; and checksums. What a missing tool leaves out is listed at the end.
 #
 #   packaging/release.sh                      for the static musl target, if it is installed, else for this machine's
 #   packaging/release.sh --target TRIPLE      for this target; this machine must be able to run its programs
 #   packaging/release.sh --binary FILE        of a binary that is built already, as the tests do
 #   packaging/release.sh --output FOLDER      elsewhere
+#   packaging/release.sh --complete           fails if anything is left out
 #
-# The same commit gives the same bytes: times are that of the commit, or SOURCE_DATE_EPOCH.
+# The same binary gives the same archive and package: times are that of the commit, or SOURCE_DATE_EPOCH.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 
@@ -20,9 +22,13 @@ usage() {
     exit "$1"
 }
 
-target='' binary='' output=$root/target/packages
+target='' binary='' output=$root/target/packages complete=''
 while (($#)); do
     case $1 in
+    --complete)
+        complete=yes
+        shift
+        ;;
     --target | --binary | --output)
         (($# > 1)) || usage 2
         declare "${1#--}=$2"
@@ -149,9 +155,67 @@ debian_package() {
     files+=("$name")
 }
 
+formula() {
+    if [[ $target != *-musl ]]; then
+        left_out+=("laggard.rb: its program must be static")
+        return
+    fi
+    local sum
+    sum=$(cd "$output" && sha256sum "laggard-$version-$target.tar.gz" | cut -d' ' -f1)
+    sed -e 1d -e "s|@VERSION@|$version|g" -e "s|@TARGET@|$target|" -e "s|@REPOSITORY@|$repository|" -e "s|@SHA256@|$sum|" \
+        -e "s|@BREW_ARCHITECTURE@|${architecture/amd64/x86_64}|" "$root/packaging/homebrew/laggard.rb" >"$output/laggard.rb"
+    files+=(laggard.rb)
+}
+
+# An image of the last stage of the Containerfile, on nothing. It runs no command, so that it needs no privileges.
+image() {
+    local name=laggard-$version-image-$architecture.tar context=$staging/image
+    if [[ $target != *-musl ]]; then
+        left_out+=("$name: its program must be static")
+        return
+    elif ! command -v buildah >/dev/null; then
+        left_out+=("$name: there is no buildah (apt-get install buildah)")
+        return
+    fi
+    install_file 755 "$binary" "$context/laggard"
+    mkdir "$context/data"
+    sed -n '/^FROM gcr/,$p' "$root/packaging/container/Containerfile" |
+        sed -e 's|^FROM .*|FROM scratch|' -e 's|--from=build \(.*\)/empty/data|\1data|' \
+            -e 's|--from=build [^ ]*/laggard|laggard|' >"$context/Containerfile"
+    buildah() {
+        command buildah --storage-driver vfs --root "$staging/images" --runroot "$staging/run" "$@"
+    }
+    # The format of Docker has the health check, that of OCI has none.
+    buildah build --quiet --isolation chroot --format docker --timestamp "$SOURCE_DATE_EPOCH" --arch "$architecture" \
+        --tag "laggard:$version" "$context" >/dev/null
+    rm -f "$output/$name"
+    buildah push --quiet "laggard:$version" "docker-archive:$output/$name:laggard:$version"
+    files+=("$name")
+}
+
+# Every crate of the program. The tool writes beside each manifest, so it works on a copy.
+bill_of_materials() {
+    local name=laggard-$version.cdx.json source=$staging/source
+    if ! cargo cyclonedx --version >/dev/null 2>&1; then
+        left_out+=("$name: there is no cargo-cyclonedx (cargo install --locked cargo-cyclonedx@0.5.9)")
+        return
+    fi
+    mkdir "$source"
+    (cd "$root" && git ls-files -z | tar --null --files-from=- --create) | tar --extract --directory "$source"
+    (cd "$source" && cargo cyclonedx --quiet --format json --target "$target" --manifest-path crates/app/cli/Cargo.toml)
+    mv "$source/crates/app/cli/laggard.cdx.json" "$output/$name"
+    files+=("$name")
+}
+
 repository=$(sed -n 's/^repository = "\(.*\)"$/\1/p' "$root/Cargo.toml")
 [[ -n $repository ]] || fail "Cargo.toml names no repository"
-files=()
+files=() left_out=()
 archive
 debian_package
+formula
+image
+bill_of_materials
 (cd "$output" && sha256sum "${files[@]}" >SHA256SUMS && cat SHA256SUMS)
+((${#left_out[@]} == 0)) && exit
+printf 'Left out: %s\n' "${left_out[@]}" >&2
+[[ -z $complete ]]

@@ -2,6 +2,7 @@
 
 use crate::outcome::{Outcome, finish};
 use laggard_testkit::{Missing, is_installed, skip};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -26,12 +27,13 @@ fn scratch(name: &str) -> PathBuf {
 }
 
 /// Runs the release script on the tested binary, without its debugging information.
-fn release(binary: &Path, folder: &Path) {
+fn release(binary: &Path, folder: &Path, further: &[&str]) -> Outcome {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../packaging/release.sh");
     let mut script = Command::new(script);
     script.env("SOURCE_DATE_EPOCH", "1768204800");
-    let outcome = finish(script.arg("--binary").arg(binary).arg("--output").arg(folder));
+    let outcome = finish(script.arg("--binary").arg(binary).arg("--output").arg(folder).args(further));
     assert_eq!(outcome.status, 0, "{}\n{}", outcome.stdout, outcome.stderr);
+    outcome
 }
 
 /// The folder with the packages, which the first test makes; `None` where a tool is missing.
@@ -42,7 +44,7 @@ fn packages() -> Option<&'static Path> {
             let folder = scratch("made");
             let binary = folder.join("stripped");
             run("strip", &["-o", binary.to_str().unwrap(), env!("CARGO_BIN_EXE_laggard")]);
-            release(&binary, &folder);
+            release(&binary, &folder, &[]);
             folder
         })
     });
@@ -69,7 +71,7 @@ fn text(path: &Path) -> &str {
 fn checksums_match_and_the_archive_has_a_program_that_runs() {
     let Some(folder) = packages() else { return };
     let sums = std::fs::read_to_string(folder.join("SHA256SUMS")).unwrap();
-    assert_eq!(sums.lines().count(), 2, "{sums}");
+    assert!(sums.contains(".tar.gz\n") && sums.contains(".deb\n"), "{sums}");
     let checked = finish(Command::new("sha256sum").args(["--check", "SHA256SUMS"]).current_dir(folder));
     assert_eq!(checked.status, 0, "{}", checked.stdout);
 
@@ -95,9 +97,11 @@ fn checksums_match_and_the_archive_has_a_program_that_runs() {
 fn the_same_binary_gives_the_same_bytes() {
     let Some(folder) = packages() else { return };
     let again = scratch("again");
-    release(&folder.join("stripped"), &again);
-    let sums = |folder: &Path| std::fs::read_to_string(folder.join("SHA256SUMS")).unwrap();
-    assert_eq!(sums(folder), sums(&again));
+    release(&folder.join("stripped"), &again, &[]);
+    let bytes = |folder: &Path, ending: &str| std::fs::read(file(folder, ending)).unwrap();
+    for ending in [".tar.gz", ".deb"] {
+        assert!(bytes(folder, ending) == bytes(&again, ending), "{ending}");
+    }
 }
 
 /// A file system of its own, with a database of packages.
@@ -154,7 +158,7 @@ fn the_debian_package_installs_upgrades_and_leaves_nothing() {
 }
 
 #[test]
-fn the_package_says_what_it_needs() {
+fn the_package_lists_what_it_needs() {
     let Some(folder) = packages() else { return };
     let package = file(folder, ".deb");
     let field = |name: &str| run("dpkg-deb", &["--field", text(&package), name]).text();
@@ -183,11 +187,63 @@ fn the_packaged_units_are_valid() {
     }
 }
 
+/// Packages of a target whose programs are static. The tested binary stands for one: formula and image are made of any.
+#[test]
+fn static_programs_have_a_formula_and_an_image() {
+    let Some(folder) = packages() else { return };
+    let to = scratch("static");
+    let triple = concat!(env!("CARGO_PKG_VERSION"), "-x86_64-unknown-linux-musl");
+    let outcome = release(&folder.join("stripped"), &to, &["--target", "x86_64-unknown-linux-musl"]);
+    let formula = std::fs::read_to_string(to.join("laggard.rb")).unwrap();
+    let sums = std::fs::read_to_string(to.join("SHA256SUMS")).unwrap();
+    let archive = format!("laggard-{triple}.tar.gz");
+    let sum =
+        sums.lines().find(|line| line.ends_with(&archive)).and_then(|line| line.split(' ').next()).unwrap();
+    assert!(formula.contains(&format!("sha256 \"{sum}\"")) && formula.contains(&archive), "{formula}");
+    assert!(formula.starts_with("class Laggard < Formula\n") && !formula.contains('@'), "{formula}");
+    if is_installed("ruby") {
+        run("ruby", &["-c", text(&to.join("laggard.rb"))]);
+    }
+    if !is_installed("buildah") {
+        assert!(
+            outcome.stderr.contains("Left out: ") && outcome.stderr.contains("buildah"),
+            "{}",
+            outcome.stderr
+        );
+        return skip(Missing::Packages("buildah"), "there is no buildah");
+    }
+    let image = file(&to, "-image-amd64.tar");
+    run("tar", &["-xf", text(&image), "-C", text(&to)]);
+    let manifest: Value =
+        serde_json::from_str(&std::fs::read_to_string(to.join("manifest.json")).unwrap()).unwrap();
+    let named = |value: &Value| to.join(value.as_str().unwrap());
+    let config = std::fs::read_to_string(named(&manifest[0]["Config"])).unwrap();
+    let config = &serde_json::from_str::<Value>(&config).unwrap()["config"];
+    assert_eq!(
+        (&config["User"], &config["Entrypoint"][0]),
+        (&"65532:65532".into(), &"/usr/bin/laggard".into())
+    );
+    assert!(config["Healthcheck"]["Test"].to_string().contains("--check-health"), "{config}");
+    let listed = run("tar", &["-tvf", text(&named(&manifest[0]["Layers"][0]))]).stdout;
+    assert!(
+        listed.lines().any(|line| line.starts_with("drwx")
+            && line.contains(" 65532/65532 ")
+            && line.ends_with(" data/")),
+        "{listed}"
+    );
+    assert!(
+        listed.lines().any(|line| line.starts_with("-rwxr-xr-x") && line.ends_with(" usr/bin/laggard")),
+        "{listed}"
+    );
+}
+
 #[test]
 fn invalid_usage_of_the_script_makes_no_package() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../packaging/release.sh");
     let folder = scratch("none");
-    for arguments in [&["--binary"][..], &["--fast"], &["--binary", "/nonexistent", "--output", text(&folder)]] {
+    for arguments in
+        [&["--binary"][..], &["--fast"], &["--binary", "/nonexistent", "--output", text(&folder)]]
+    {
         let outcome = finish(Command::new(script).args(arguments));
         assert_ne!(outcome.status, 0, "{arguments:?}");
     }
