@@ -20,6 +20,9 @@ const DOCS: &str = "docs/";
 /// The page that the site begins with.
 const START: &str = "README.md";
 
+/// Room for the hundred columns of a report.
+const STYLE: &str = ":root { --content-max-width: 58rem; }\npre > code { font-size: 0.8125em; }\n";
+
 /// Builds the site.
 const TOOL: &str = "mdbook";
 
@@ -80,6 +83,7 @@ fn write_source(repository: &Repository, source: &Path) -> io::Result<()> {
         }
     }
     fs::write(pages.join("SUMMARY.md"), summary.markdown())?;
+    fs::write(source.join("style.css"), STYLE)?;
     fs::write(source.join("book.toml"), configuration(forge, version))
 }
 
@@ -87,7 +91,7 @@ fn configuration(forge: &str, version: &str) -> String {
     format!(
         "[book]\ntitle = \"Laggard {version}\"\ndescription = \"Tells why a distributed system is slow\"\n\
          language = \"en\"\n\n[build]\ncreate-missing = false\n\n[output.html]\ngit-repository-url = \"{forge}\"\n\
-         default-theme = \"light\"\npreferred-dark-theme = \"navy\"\nno-section-label = true\n\n\
+         default-theme = \"light\"\npreferred-dark-theme = \"navy\"\nno-section-label = true\nadditional-css = [\"style.css\"]\n\n\
          [output.html.fold]\nenable = true\nlevel = 0\n\n[output.html.search]\nlimit-results = 20\nheading-split-level = 2\n"
     )
 }
