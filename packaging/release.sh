@@ -81,7 +81,7 @@ output=$(cd "$output" && pwd)
 # What the binary prints about itself is made once, for both packages.
 generated=$staging/generated
 mkdir -p "$generated"
-"$binary" man >"$generated/laggard.1"
+"$binary" man -o "$generated/man"
 for shell in bash zsh fish; do
     "$binary" completions $shell >"$generated/laggard.$shell"
 done
@@ -103,7 +103,8 @@ archive() {
     local name=laggard-$version-$target tree
     tree=$staging/$name
     install_file 755 "$binary" "$tree/laggard"
-    install_file 644 "$generated/laggard.1" "$tree/man/laggard.1"
+    mkdir "$tree/man"
+    install -m 644 "$generated"/man/* "$tree/man"
     for shell in bash zsh fish; do
         install_file 644 "$generated/laggard.$shell" "$tree/completions/laggard.$shell"
     done
@@ -127,7 +128,8 @@ debian_package() {
     local tree=$staging/debian documents libc depends=''
     documents=$tree/usr/share/doc/laggard
     install_file 755 "$binary" "$tree/usr/bin/laggard"
-    install_file 644 "$generated/laggard.1" "$tree/usr/share/man/man1/laggard.1"
+    mkdir -p "$tree/usr/share/man/man1"
+    install -m 644 "$generated"/man/* "$tree/usr/share/man/man1"
     install_file 644 "$generated/laggard.bash" "$tree/usr/share/bash-completion/completions/laggard"
     install_file 644 "$generated/laggard.zsh" "$tree/usr/share/zsh/vendor-completions/_laggard"
     install_file 644 "$generated/laggard.fish" "$tree/usr/share/fish/vendor_completions.d/laggard.fish"
@@ -136,7 +138,7 @@ debian_package() {
     install_file 644 "$root/packaging/laggard.yaml" "$tree/etc/laggard/laggard.yaml"
     install_file 644 "$root/packaging/debian/copyright" "$documents/copyright"
     install_file 644 "$root/CHANGELOG.md" "$documents/changelog"
-    gzip -n -9 "$tree/usr/share/man/man1/laggard.1" "$documents/changelog"
+    gzip -n -9 "$tree"/usr/share/man/man1/* "$documents/changelog"
     install_examples "$documents/examples"
 
     libc=$(libc_needed || true)

@@ -11,7 +11,7 @@ class Laggard < Formula
 
   def install
     bin.install "laggard"
-    man1.install "man/laggard.1"
+    man1.install Dir["man/*.1"]
     bash_completion.install "completions/laggard.bash" => "laggard"
     zsh_completion.install "completions/laggard.zsh" => "_laggard"
     fish_completion.install "completions/laggard.fish"

@@ -84,7 +84,7 @@ fn checksums_match_and_the_archive_has_a_program_that_runs() {
     for part in [
         "LICENSE",
         "laggard.yaml",
-        "man/laggard.1",
+        "man/laggard-kernel-path.1",
         "completions/laggard.zsh",
         "systemd/laggard.service",
         "examples/prometheus/alerts.yml",
