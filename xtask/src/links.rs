@@ -7,7 +7,7 @@ pub(crate) fn check(repository: &Repository) -> Judgment {
     let mut followed = 0;
     let mut violations = Vec::new();
     for file in repository.ending(".md").filter(|file| !is_sample(&file.path)) {
-        for link in links(&file.text) {
+        for link in links_of(&file.text) {
             if is_elsewhere(link.target) {
                 continue;
             }
@@ -20,7 +20,7 @@ pub(crate) fn check(repository: &Repository) -> Judgment {
     judge(violations, || format!("{followed} relative links"))
 }
 
-fn is_elsewhere(target: &str) -> bool {
+pub(crate) fn is_elsewhere(target: &str) -> bool {
     target.contains("://") || target.starts_with("mailto:")
 }
 
@@ -36,7 +36,7 @@ fn trouble(repository: &Repository, from: &TextFile, target: &str) -> Option<Str
 }
 
 /// A link's target from the root of the repository.
-fn resolve(from: &str, target: &str) -> String {
+pub(crate) fn resolve(from: &str, target: &str) -> String {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();
     for part in target.split('/') {
@@ -49,13 +49,15 @@ fn resolve(from: &str, target: &str) -> String {
     parts.join("/")
 }
 
-struct Link<'a> {
-    target: &'a str,
-    line: usize,
+/// A link of a page.
+pub(crate) struct Link<'a> {
+    pub(crate) target: &'a str,
+    /// From 1.
+    pub(crate) line: usize,
 }
 
 /// Inline links outside code.
-fn links(text: &str) -> Vec<Link<'_>> {
+pub(crate) fn links_of(text: &str) -> Vec<Link<'_>> {
     let mut found = Vec::new();
     for (line_number, line) in prose(text) {
         let mut rest = line;

@@ -4,6 +4,8 @@
 //! cargo xtask check [STEP…]   every rule, or some; one line a step; fails when one does
 //! cargo xtask docs            writes the generated pages of the manual
 //! cargo xtask pages           builds the pages of the service from web/ (needs npm)
+//! cargo xtask site            builds the documentation as a site with search (needs mdbook)
+//! cargo xtask outdated        dependencies that are behind their newest version (needs the network)
 //! cargo xtask test [AREA…]    every test, or those of some areas: base, traces, metrics, kernel, app, program, lab, web
 //! cargo xtask evaluate …      every method over incidents with known truth
 //! cargo xtask campaign …      the bookstore, broken in known ways, under a live server
@@ -21,11 +23,14 @@ mod layers;
 mod limits;
 mod links;
 mod manual;
+mod outdated;
 mod pages;
+mod publishing;
 mod purity;
 mod repository;
 mod rust_text;
 mod samples;
+mod site;
 mod sizes;
 mod steps;
 mod testing;
@@ -43,6 +48,10 @@ fn main() -> ExitCode {
         ["check", ref names @ ..] => steps::check(names),
         ["docs"] => Repository::load().and_then(|repository| generated::write(&repository)).map(|()| true),
         ["pages"] => pages::build().map(|()| true),
+        ["site"] => Repository::load().and_then(|repository| site::build(&repository)),
+        ["outdated"] => {
+            Repository::load().and_then(|repository| outdated::report(&repository)).map(|()| true)
+        }
         ["test", ref areas @ ..] => testing::run(areas),
         ["evaluate", ref options @ ..] => cargo::run_program("laggard-evaluate", options),
         ["campaign", ref options @ ..] => cargo::campaign(options),
@@ -65,6 +74,10 @@ fn usage() -> ExitCode {
     }
     say("cargo xtask docs            write the generated pages of the manual");
     say("cargo xtask pages           build the pages of the service from web/ (needs npm)");
+    say("cargo xtask site            build the documentation as a site with search (needs mdbook)");
+    say(
+        "cargo xtask outdated        list dependencies that are behind their newest version (needs the network)",
+    );
     say("cargo xtask test [AREA…]    run every test, or those of some areas:");
     say("    base, traces, metrics, kernel, app, program (the whole program), lab, web, xtask");
     say("cargo xtask evaluate …      run every method over incidents with known truth");

@@ -44,7 +44,7 @@ fn losses(code: &str) -> Vec<String> {
 }
 
 /// Dependencies from outside, of `[workspace.dependencies]`.
-fn dependencies(manifest: &str) -> Vec<String> {
+pub(crate) fn dependencies(manifest: &str) -> Vec<String> {
     let lines = manifest.lines().skip_while(|line| line.trim() != "[workspace.dependencies]").skip(1);
     let table = lines.take_while(|line| !line.starts_with('['));
     let names = table.filter_map(|line| line.split_once('=')).map(|(name, _)| name.trim().to_owned());

@@ -1,7 +1,9 @@
 //! The list of rules, and the run over them.
 
 use crate::repository::{Judgment, Repository};
-use crate::{cargo, cycles, generated, layers, links, manual, purity, say, sizes, testing, words};
+use crate::{
+    cargo, cycles, generated, layers, links, manual, publishing, purity, say, site, sizes, testing, words,
+};
 use std::io;
 use std::time::Instant;
 
@@ -34,6 +36,8 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step { name: "links", rule: "relative links in Markdown lead somewhere", judge: links::check },
     Step { name: "manual", rule: "what the code lists, the manual explains", judge: manual::check },
+    Step { name: "site", rule: "every page of the manual has its place in the site", judge: site::check },
+    Step { name: "publishing", rule: "manifests have what a registry asks for", judge: publishing::check },
     Step { name: "lints", rule: "clippy has no warnings", judge: cargo::lints },
     Step { name: "fuzz", rule: "the fuzz targets compile", judge: cargo::fuzz },
     Step { name: "generated", rule: "generated pages are current", judge: generated::check },

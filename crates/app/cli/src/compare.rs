@@ -2,7 +2,7 @@
 
 use crate::exit::{CommandError, Status, Verdicts};
 use crate::load::{Loaded, SpanMemory, load};
-use crate::output::RunOptions;
+use crate::output::{RunOptions, TestCaseFiles};
 use crate::progress::Meter;
 use crate::runtime::{facts, skipped};
 use crate::server::Server;
@@ -22,7 +22,7 @@ const EXAMPLES: &str = "Examples:
   laggard compare old.json new.json --output html -o difference.html
   laggard compare traces/ --since 2026-01-12T09:20:00Z          the time before against the time after
   laggard compare traces/ --before-until 2026-01-12T09:10:00Z --since 2026-01-12T09:20:00Z
-  laggard compare main/ branch/ --service checkout --exit-code || echo slower
+  laggard compare main/ branch/ --service checkout --exit-code --junit laggard.xml || echo slower
   laggard compare --tempo http://localhost:3200 --since -15m               with the 15 minutes before
 
 Servers: --jaeger, --tempo, and others read traces from servers (docs/manual/sources.md).
@@ -49,6 +49,8 @@ pub(crate) struct Compare {
     #[arg(long)]
     pub(crate) exit_code: bool,
     #[command(flatten)]
+    pub(crate) test_cases: TestCaseFiles,
+    #[command(flatten)]
     pub(crate) run: RunOptions,
     #[command(flatten)]
     pub(crate) memory: SpanMemory,
@@ -61,12 +63,19 @@ pub(crate) struct Compare {
 pub(crate) fn run(arguments: &Compare) -> Result<Status, CommandError> {
     let verdicts =
         Verdicts { alarming: &["slower", "changed"], exit_code: arguments.exit_code, ..Verdicts::NONE };
+    if !arguments.test_cases.is_empty() && arguments.server.is_set() {
+        return Err(CommandError::usage(
+            "--junit and --sarif are written from traces that are read here: files, or a trace server. A question to \
+             --server has the other outputs",
+        ));
+    }
     if let Some(answered) = arguments.server.answer("compare", &arguments.question, &arguments.run, &verdicts)
     {
         return answered;
     }
     let comparison = comparison(arguments)?;
     arguments.run.write(&comparison)?;
+    arguments.test_cases.write(&comparison)?;
     Ok(verdicts.status(&comparison.verdict()))
 }
 

@@ -11,6 +11,7 @@ use laggard_metrics_questions::CHANGE_METHODS;
 use laggard_model::MethodRow;
 use laggard_report::SCHEMAS;
 use std::fmt::Write;
+use std::path::Path;
 
 pub(crate) fn formats() -> Result<Status, CommandError> {
     let mut text = String::new();
@@ -93,4 +94,12 @@ pub(crate) fn man() -> Result<Status, CommandError> {
     }
     print(&String::from_utf8_lossy(&out))?;
     Ok(Status::Done)
+}
+
+/// Writes the pages of all commands, to which the page of the program refers.
+pub(crate) fn man_pages(folder: &Path) -> Result<Status, CommandError> {
+    let written =
+        std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(Arguments::command(), folder));
+    let failed = |error| CommandError::unreadable(format!("cannot write to {}: {error}", folder.display()));
+    written.map(|()| Status::Done).map_err(failed)
 }

@@ -36,6 +36,7 @@ mod trace_source;
 use clap::{Parser, Subcommand};
 use exit::{CommandError, Status};
 use question_commands::{ABOUT_SAMPLES, QuestionCommand};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Returns freed memory to the system after a moment, as a server that runs for months must; decision 28 has the figures.
@@ -106,8 +107,12 @@ enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Print the man page (roff)
-    Man,
+    /// Print the man page (roff), or write those of all commands into a folder
+    Man {
+        /// The folder, which is created
+        #[arg(short = 'o', value_name = "FOLDER")]
+        folder: Option<PathBuf>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -144,6 +149,7 @@ fn run(command: &Command) -> Result<Status, CommandError> {
         Command::Methods => lists::methods(),
         Command::Schema { report } => lists::schema(report.as_deref()),
         Command::Completions { shell } => lists::completions(*shell),
-        Command::Man => lists::man(),
+        Command::Man { folder: None } => lists::man(),
+        Command::Man { folder: Some(folder) } => lists::man_pages(folder),
     }
 }

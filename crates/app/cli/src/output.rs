@@ -4,7 +4,7 @@ use crate::exit::CommandError;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use laggard_report::{
-    ColorChoice, DiffOutput, Output, Present, SignatureDiff, TextStyle, render, render_signature_diff,
+    ColorChoice, DiffOutput, HasTestCases, Output, Present, TextStyle, render, render_difference,
 };
 use laggard_server::client::WantedForm;
 use laggard_system::available_threads;
@@ -46,6 +46,33 @@ pub(crate) struct OutputTarget {
     /// When to use colors
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = ColorWhen::Auto)]
     pub(crate) color: ColorWhen,
+}
+
+/// Files for continuous integration, written beside the report.
+#[derive(Args, Debug, Default)]
+pub(crate) struct TestCaseFiles {
+    /// Write JUnit XML to this file, too
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Write SARIF to this file, too
+    #[arg(long, value_name = "FILE")]
+    sarif: Option<PathBuf>,
+}
+
+impl TestCaseFiles {
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.junit.is_none() && self.sarif.is_none()
+    }
+
+    pub(crate) fn write<R: Present + HasTestCases>(&self, difference: &R) -> Result<(), CommandError> {
+        for (file, output) in [(&self.junit, DiffOutput::Junit), (&self.sarif, DiffOutput::Sarif)] {
+            if file.is_some() {
+                OutputTarget { file: file.clone(), color: ColorWhen::Never }
+                    .write_diff(output, difference)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Reads the name of an [`Output`].
@@ -116,8 +143,12 @@ impl OutputTarget {
         self.write_with(|style, out| render(output, report, style, out))
     }
 
-    pub(crate) fn write_diff(&self, output: DiffOutput, diff: &SignatureDiff) -> Result<(), CommandError> {
-        self.write_with(|style, out| render_signature_diff(output, diff, style, out))
+    pub(crate) fn write_diff<R: Present + HasTestCases>(
+        &self,
+        output: DiffOutput,
+        difference: &R,
+    ) -> Result<(), CommandError> {
+        self.write_with(|style, out| render_difference(output, difference, style, out))
     }
 
     fn write_with(

@@ -1,7 +1,7 @@
 //! `laggard signature` and `laggard signature diff`.
 
 use crate::exit::{CommandError, Status, Verdicts};
-use crate::output::{OutputTarget, diff_output};
+use crate::output::{OutputTarget, TestCaseFiles, diff_output};
 use crate::question_commands::{QuestionArguments, Run};
 use crate::samples::SampleInput;
 use clap::{Args, Subcommand};
@@ -66,12 +66,8 @@ struct Diff {
     output: DiffOutput,
     #[command(flatten)]
     target: OutputTarget,
-    /// Write JUnit XML to this file, too
-    #[arg(long, value_name = "FILE")]
-    junit: Option<PathBuf>,
-    /// Write SARIF to this file, too
-    #[arg(long, value_name = "FILE")]
-    sarif: Option<PathBuf>,
+    #[command(flatten)]
+    test_cases: TestCaseFiles,
 }
 
 fn share(text: &str) -> Result<f64, String> {
@@ -108,11 +104,7 @@ fn diff(arguments: &Diff) -> Result<Status, CommandError> {
     let named = |index: usize, signature| NamedSignature { file: &files[index], signature };
     let diff = diff_signatures(named(0, &old), named(1, &new), &test);
     arguments.target.write_diff(arguments.output, &diff)?;
-    for (file, output) in [(&arguments.junit, DiffOutput::Junit), (&arguments.sarif, DiffOutput::Sarif)] {
-        if file.is_some() {
-            OutputTarget { file: file.clone(), color: arguments.target.color }.write_diff(output, &diff)?;
-        }
-    }
+    arguments.test_cases.write(&diff)?;
     Ok(status(&diff, arguments))
 }
 

@@ -106,6 +106,8 @@ pub use present::kernel::headline::{kernel_diagnosis_headline, kernel_path_headl
 pub use present::kernel::phrases::{WaitFacts, wait_words};
 pub use present::signature::headline::{diff_headline, signature_headline};
 pub use render::json::write as json;
-pub use render::{ColorChoice, DiffOutput, Output, Present, TextStyle, render, render_signature_diff};
+pub use render::{
+    ColorChoice, DiffOutput, HasTestCases, Output, Present, TestCases, TextStyle, render, render_difference,
+};
 pub use schema::{DeclaredReport, ReportSchema, schema};
 pub use times::minute;

@@ -9,7 +9,7 @@ use crate::diagnose::{Diagnose, report_on_input};
 use crate::exit::CommandError;
 use crate::kernel_input::failure;
 use crate::load::SpanMemory;
-use crate::output::RunOptions;
+use crate::output::{RunOptions, TestCaseFiles};
 use crate::progress::Meter;
 use crate::prometheus::PrometheusInput;
 use crate::samples::{SampleInput, load_samples};
@@ -134,6 +134,7 @@ fn compare_answer(access: &FileAccess, arguments: Value) -> Result<ToolAnswer, C
         question,
         inputs,
         exit_code: false,
+        test_cases: TestCaseFiles::default(),
         run: RunOptions::unwritten(access.threads),
         memory: SpanMemory { bytes: access.memory_bytes },
         source: TraceSource::default(),

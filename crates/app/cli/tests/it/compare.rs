@@ -70,6 +70,44 @@ fn with_exit_code_a_slowdown_has_status_1() {
     assert_eq!(compare(&[before, after], &["--service", "nobody"]).status, 4);
 }
 
+/// What fails the command has a case that fails and a result; what passes has none.
+#[test]
+fn junit_and_sarif_agree_with_the_exit_status() {
+    let folder = tempfile::tempdir().unwrap();
+    let [before, after] = &upgrade(folder.path());
+    let (junit, sarif) = (folder.path().join("laggard.xml"), folder.path().join("laggard.sarif"));
+    let written = |sets: [&PathBuf; 2]| {
+        let flags = ["--exit-code", "--junit", junit.to_str().unwrap(), "--sarif", sarif.to_str().unwrap()];
+        let run = compare(&sets.map(PathBuf::as_path), &flags);
+        let log: Value = serde_json::from_str(&std::fs::read_to_string(&sarif).unwrap()).unwrap();
+        (run.status, std::fs::read_to_string(&junit).unwrap(), log["runs"][0]["results"].clone())
+    };
+    let (status, xml, results) = written([before, after]);
+    assert_eq!(status, 1);
+    assert!(xml.contains("classname=\"requests\" name=\"all requests\""), "{xml}");
+    assert!(xml.contains("<failure type=\"slower\""), "{xml}");
+    let results = results.as_array().unwrap().clone();
+    assert_eq!(results.len(), xml.matches("<failure ").count());
+    assert!(results.iter().all(|result| result["ruleId"] == "slower"), "{results:?}");
+    // The operation that the upgrade made slower is among them, with its figures.
+    let json = compare(&[before, after], &[]).json();
+    let culprit = slower(&json)[0].to_owned();
+    let named = |result: &&Value| {
+        result["locations"][0]["logicalLocations"][0]["name"].as_str().unwrap().starts_with(&culprit)
+    };
+    let found = results.iter().find(named).unwrap();
+    assert!(found["message"]["text"].as_str().unwrap().contains(" a call instead of "), "{found}");
+    for sets in [[after, before], [before, before]] {
+        let (status, xml, results) = written(sets);
+        assert_eq!((status, xml.contains("<failure "), results.as_array().unwrap().len()), (0, false, 0));
+    }
+    let few = compare(&[before, after], &["--service", "nobody", "--junit", junit.to_str().unwrap()]);
+    assert_eq!(few.status, 4);
+    assert!(std::fs::read_to_string(&junit).unwrap().contains("<skipped message=\"are too few to compare"));
+    compare(&[], &["--server", "http://127.0.0.1:1", "--since", "-1h", "--junit", "x.xml"])
+        .fails(2, &["--junit", "--server"]);
+}
+
 #[test]
 fn one_data_set_is_split_in_time() {
     let folder = tempfile::tempdir().unwrap();

@@ -32,6 +32,20 @@ fn completions_and_the_man_page_contain_the_flags() {
     for word in ["diagnose", "simulate", "exit\\-code", "sampling\\-probability"] {
         assert!(page.contains(word), "{word}");
     }
+    let folder = tempfile::tempdir().unwrap();
+    let pages = folder.path().join("man");
+    assert_eq!(laggard(&["man", "-o", pages.to_str().unwrap()]).text(), "");
+    // Every page that one refers to is there.
+    let mut referred = 0;
+    for entry in std::fs::read_dir(&pages).unwrap() {
+        let page = std::fs::read_to_string(entry.unwrap().path()).unwrap().replace("\\-", "-");
+        for name in page.lines().filter_map(|line| line.strip_suffix("(1)")) {
+            assert!(pages.join(format!("{name}.1")).is_file(), "{name}");
+            referred += 1;
+        }
+    }
+    assert!(referred > 15, "{referred}");
+    laggard(&["man", "-o", "/dev/null/x"]).fails(3, &["/dev/null/x"]);
     laggard(&["completions", "tcsh"]).fails(2, &["tcsh", "bash", "fish"]);
 }
 

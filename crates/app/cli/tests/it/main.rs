@@ -22,6 +22,10 @@ mod losses;
 mod mcp;
 mod methods;
 mod outcome;
+#[cfg(target_os = "linux")]
+mod packages;
+#[cfg(target_os = "linux")]
+mod pipelines;
 mod real_data;
 mod real_sites;
 mod sample_inputs;

@@ -1,10 +1,9 @@
-//! A difference as JUnit XML: one test case for each transaction, by server.
+//! A difference as JUnit XML: one test case for each transaction or operation, by server or service.
 //!
 //! Reference: the schema that Jenkins' xUnit plug-in publishes (`junit-10.xsd`); GitLab and others read the same.
 
+use super::test_cases::{TestCase, TestCases, TestOutcome};
 use crate::names::visible;
-use crate::present::signature::phrases::difference_clause;
-use crate::{SignatureDiff, TransactionDiff, TransactionOutcome};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
@@ -13,68 +12,51 @@ use std::io;
 ///
 /// # Errors
 /// Those of `out`.
-pub(super) fn write(diff: &SignatureDiff, out: &mut dyn io::Write) -> io::Result<()> {
-    let mut locations: BTreeMap<&str, Vec<&TransactionDiff>> = BTreeMap::new();
-    for transaction in &diff.transactions {
-        locations.entry(transaction.location()).or_default().push(transaction);
+pub(super) fn write(report: &TestCases<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+    let mut locations: BTreeMap<&str, Vec<&TestCase>> = BTreeMap::new();
+    for case in &report.cases {
+        locations.entry(&case.location).or_default().push(case);
     }
-    let all: Vec<&TransactionDiff> = diff.transactions.iter().collect();
+    let all: Vec<&TestCase> = report.cases.iter().collect();
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    let _ = writeln!(xml, "<testsuites name=\"laggard signature\" {}>", counts(&all));
+    let _ = writeln!(xml, "<testsuites name=\"laggard {}\" {}>", report.name, counts(&all));
     for (location, cases) in locations {
         let _ = writeln!(xml, "  <testsuite name=\"{}\" {}>", escaped(location), counts(&cases));
-        cases.into_iter().for_each(|case| test_case(&mut xml, case));
+        cases.into_iter().for_each(|case| test_case(&mut xml, report, case));
         xml.push_str("  </testsuite>\n");
     }
     xml.push_str("</testsuites>\n");
     out.write_all(xml.as_bytes())
 }
 
-fn counts(cases: &[&TransactionDiff]) -> String {
-    let failures = cases.iter().filter(|case| case.outcome == TransactionOutcome::Slower).count();
-    let skipped = cases.iter().filter(|case| is_skipped(case.outcome)).count();
-    let time: f64 = cases.iter().filter_map(|case| case.after_s).sum();
+fn counts(cases: &[&TestCase]) -> String {
+    let failures = cases.iter().filter(|case| matches!(case.outcome, TestOutcome::Failed(_))).count();
+    let skipped = cases.iter().filter(|case| case.outcome == TestOutcome::Skipped).count();
+    let time: f64 = cases.iter().filter_map(|case| case.seconds).sum();
     format!(
         "tests=\"{}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\" time=\"{time:.6}\"",
         cases.len()
     )
 }
 
-/// Inconclusive transactions are neither passed nor failed.
-const fn is_skipped(outcome: TransactionOutcome) -> bool {
-    matches!(
-        outcome,
-        TransactionOutcome::New | TransactionOutcome::Removed | TransactionOutcome::Inconclusive
-    )
-}
-
-fn test_case(xml: &mut String, case: &TransactionDiff) {
+fn test_case(xml: &mut String, report: &TestCases<'_>, case: &TestCase) {
     let _ = write!(
         xml,
         "    <testcase classname=\"{}\" name=\"{}\" time=\"{:.6}\"",
-        escaped(case.location()),
-        escaped(&case.transaction),
-        case.after_s.unwrap_or(0.0)
+        escaped(&case.location),
+        escaped(&case.name),
+        case.seconds.unwrap_or(0.0)
     );
-    let message = escaped(&difference_clause(case));
-    match case.outcome {
-        TransactionOutcome::Slower => {
-            let _ =
-                write!(xml, "><failure type=\"slower\" message=\"{message}\">{message}</failure></testcase>");
+    let clause = escaped(&case.clause);
+    let result = match case.outcome {
+        TestOutcome::Failed(rule) => {
+            let word = report.rules[rule].word;
+            format!("<failure type=\"{word}\" message=\"{clause}\">{clause}</failure>")
         }
-        outcome if is_skipped(outcome) => {
-            let reason = match outcome {
-                TransactionOutcome::New => "only the new signature has it".to_owned(),
-                TransactionOutcome::Removed => "only the old signature has it".to_owned(),
-                _ => message,
-            };
-            let _ = write!(xml, "><skipped message=\"{reason}\"/></testcase>");
-        }
-        _ => {
-            let _ = write!(xml, "><system-out>{message}</system-out></testcase>");
-        }
-    }
-    xml.push('\n');
+        TestOutcome::Skipped => format!("<skipped message=\"{clause}\"/>"),
+        TestOutcome::Passed => format!("<system-out>{clause}</system-out>"),
+    };
+    let _ = writeln!(xml, ">{result}</testcase>");
 }
 
 /// Text for XML 1.0: markup escaped, characters that XML does not have as what they look like.

@@ -5,11 +5,14 @@ pub(crate) mod json;
 mod junit;
 mod markdown;
 mod sarif;
+mod test_cases;
 pub(crate) mod text;
 
-use crate::{Document, SignatureDiff};
+use crate::Document;
 use serde::{Deserialize, Serialize};
 use std::io;
+pub use test_cases::{HasTestCases, TestCases};
+pub(crate) use test_cases::{Rule, TestCase, TestOutcome};
 pub use text::{ColorChoice, TextStyle};
 use utoipa::ToSchema;
 
@@ -99,14 +102,14 @@ pub fn render<R: Present>(
     }
 }
 
-/// An output format of differences of signatures.
+/// An output format of differences.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DiffOutput {
     /// As other reports.
     Report(Output),
-    /// JUnit XML, one test case for each transaction: what every continuous integration shows.
+    /// JUnit XML, one test case for each transaction or operation: what every continuous integration shows.
     Junit,
-    /// SARIF 2.1.0, one result for each transaction that got slower: what code hosts show.
+    /// SARIF 2.1.0, one result for each that fails: what code hosts show.
     Sarif,
 }
 
@@ -139,16 +142,16 @@ impl DiffOutput {
 ///
 /// # Errors
 /// Those of `out`.
-pub fn render_signature_diff(
+pub fn render_difference<R: Present + HasTestCases>(
     output: DiffOutput,
-    diff: &SignatureDiff,
+    difference: &R,
     style: &TextStyle,
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     match output {
-        DiffOutput::Report(output) => render(output, diff, style, out),
-        DiffOutput::Junit => junit::write(diff, out),
-        DiffOutput::Sarif => sarif::write(diff, out),
+        DiffOutput::Report(output) => render(output, difference, style, out),
+        DiffOutput::Junit => junit::write(&difference.test_cases(), out),
+        DiffOutput::Sarif => sarif::write(&difference.test_cases(), out),
     }
 }
 

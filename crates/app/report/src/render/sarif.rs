@@ -1,13 +1,11 @@
-//! A difference as SARIF 2.1.0: one result for each transaction that got slower.
+//! A difference as SARIF 2.1.0: one result for each transaction or operation that fails.
 //!
 //! Reference: OASIS, Static Analysis Results Interchange Format (SARIF) Version 2.1.0. A code host shows a result at
-//! a file; transactions have none, so it is the signature that was compared, and the transaction is a logical
-//! location.
+//! a file; transactions have none, so it is what was compared, and the transaction is a logical location.
 
 use super::json;
+use super::test_cases::{Rule, TestCase, TestCases, TestOutcome};
 use crate::names::label;
-use crate::present::signature::phrases::difference_clause;
-use crate::{SignatureDiff, TransactionDiff, TransactionOutcome};
 use serde_json::{Value, json as value};
 use std::fmt::Write as _;
 use std::io;
@@ -22,75 +20,62 @@ const NAME_ROOM: usize = 200;
 ///
 /// # Errors
 /// Those of `out`.
-pub(super) fn write(diff: &SignatureDiff, out: &mut dyn io::Write) -> io::Result<()> {
-    let slower =
-        diff.transactions.iter().filter(|transaction| transaction.outcome == TransactionOutcome::Slower);
-    let results: Vec<Value> = slower.map(|transaction| result(diff, transaction)).collect();
+pub(super) fn write(report: &TestCases<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+    let results: Vec<Value> = report.cases.iter().filter_map(|case| result(report, case)).collect();
     let log = value!({
         "$schema": SCHEMA,
         "version": "2.1.0",
         "runs": [{
             "tool": { "driver": {
                 "name": "Laggard",
-                "version": diff.laggard_version,
-                "rules": [rule()],
+                "version": report.version,
+                "rules": report.rules.iter().map(rule).collect::<Vec<Value>>(),
             }},
-            "automationDetails": { "id": "laggard/signature/" },
+            "automationDetails": { "id": format!("laggard/{}/", report.name) },
             "columnKind": "unicodeCodePoints",
             "results": results,
-            "properties": {
-                "verdict": diff.verdict,
-                "headline": diff.headline,
-                "inconclusive": diff.counts.inconclusive,
-            },
+            "properties": report.properties,
         }],
     });
     json::write(&log, out)
 }
 
-fn rule() -> Value {
+fn rule(rule: &Rule) -> Value {
     value!({
-        "id": "transaction-slower",
-        "name": "TransactionSlower",
-        "shortDescription": { "text": "A transaction takes longer than before" },
-        "fullDescription": { "text":
-            "The time a transaction takes at a server without queueing has grown by more than the threshold and by \
-             more than its standard errors allow for." },
-        "help": { "text":
-            "Compare the two versions of the code that serves this transaction. `laggard compare` on traces of both \
-             shows which operation takes the time." },
+        "id": rule.id,
+        "name": rule.name,
+        "shortDescription": { "text": rule.title },
+        "fullDescription": { "text": rule.description },
+        "help": { "text": rule.help },
         "defaultConfiguration": { "level": "error" },
         "properties": { "tags": ["performance"] },
     })
 }
 
-fn result(diff: &SignatureDiff, transaction: &TransactionDiff) -> Value {
-    let (location, name) =
-        (label(transaction.location(), NAME_ROOM), label(&transaction.transaction, NAME_ROOM));
-    value!({
-        "ruleId": "transaction-slower",
-        "ruleIndex": 0,
+/// The result of a case that fails; `None` for any other.
+fn result(report: &TestCases<'_>, case: &TestCase) -> Option<Value> {
+    let TestOutcome::Failed(rule) = case.outcome else { return None };
+    let (location, name) = (label(&case.location, NAME_ROOM), label(&case.name, NAME_ROOM));
+    let (scheme, fingerprint) = &case.fingerprint;
+    Some(value!({
+        "ruleId": report.rules[rule].id,
+        "ruleIndex": rule,
         "level": "error",
-        "message": { "text": format!("{name} on {location} {}", difference_clause(transaction)) },
+        "message": { "text": format!("{name} on {location} {}", case.clause) },
         "locations": [{
             "physicalLocation": {
-                "artifactLocation": { "uri": uri(&diff.new.file) },
+                "artifactLocation": { "uri": uri(report.file) },
                 "region": { "startLine": 1 },
             },
             "logicalLocations": [{
-                "name": transaction.transaction,
-                "fullyQualifiedName": format!("{}::{}", transaction.location(), transaction.transaction),
+                "name": case.name,
+                "fullyQualifiedName": format!("{}::{}", case.location, case.name),
                 "kind": "function",
             }],
         }],
-        "partialFingerprints": { "transaction/v1": format!("{}/{}/{}", transaction.tier, transaction.server, transaction.transaction) },
-        "properties": {
-            "beforeSeconds": transaction.before_s,
-            "afterSeconds": transaction.after_s,
-            "differenceSeconds": transaction.difference_s,
-            "standardErrorSeconds": transaction.standard_error_s,
-        },
-    })
+        "partialFingerprints": { *scheme: fingerprint },
+        "properties": case.properties,
+    }))
 }
 
 /// A relative reference to a file: everything that a URI does not take as it is becomes `%xx`.

@@ -164,7 +164,7 @@ fn insufficient() -> SignatureDiff {
 
 fn written(output: DiffOutput, diff: &SignatureDiff) -> String {
     let mut bytes = Vec::new();
-    render_signature_diff(output, diff, &PLAIN, &mut bytes).unwrap();
+    render_difference(output, diff, &PLAIN, &mut bytes).unwrap();
     String::from_utf8(bytes).unwrap()
 }
 

@@ -8,6 +8,7 @@ mod events;
 mod faults;
 mod lifecycle;
 mod logs;
+mod manual;
 mod packaging;
 mod pages;
 mod rotation;

@@ -4,6 +4,7 @@ mod flame;
 pub(crate) mod headline;
 mod operations;
 mod phrases;
+mod test_cases;
 mod tree;
 
 use super::basis::basis;

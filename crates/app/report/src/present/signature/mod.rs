@@ -2,6 +2,7 @@
 
 pub(crate) mod headline;
 pub(crate) mod phrases;
+mod test_cases;
 
 use super::basis::basis;
 use super::changes::phrases::{heading_of, plus_minus};
