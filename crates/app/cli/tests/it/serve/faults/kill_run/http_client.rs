@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 
 impl Connection {
     pub(crate) fn open(address: SocketAddr) -> Result<Connection> {
-        Connection::of_stream(TcpStream::connect(address)?)
+        Connection::from_stream(TcpStream::connect(address)?)
     }
 
     /// From an address of this machine.
@@ -30,7 +30,7 @@ impl Connection {
         let socket = socket(AddressFamily::INET, SocketType::STREAM, None)?;
         bind(&socket, &SocketAddr::from((source, 0)))?;
         connect(&socket, &address)?;
-        Connection::of_stream(TcpStream::from(socket))
+        Connection::from_stream(TcpStream::from(socket))
     }
 
     /// Elsewhere the loopback interface has one address.
@@ -39,7 +39,7 @@ impl Connection {
         Connection::open(address)
     }
 
-    fn of_stream(stream: TcpStream) -> Result<Connection> {
+    fn from_stream(stream: TcpStream) -> Result<Connection> {
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_nodelay(true)?;
         Ok(Connection { stream: BufReader::new(stream) })
