@@ -205,7 +205,8 @@ bill_of_materials() {
     mkdir "$source"
     (cd "$root" && git ls-files -z | tar --null --files-from=- --create) | tar --extract --directory "$source"
     (cd "$source" && cargo cyclonedx --quiet --format json --target "$target" --manifest-path crates/app/cli/Cargo.toml)
-    mv "$source/crates/app/cli/laggard.cdx.json" "$output/$name"
+    # There is no other JSON beside the program's manifest.
+    mv "$source"/crates/app/cli/*.json "$output/$name"
     files+=("$name")
 }
 
