@@ -88,11 +88,11 @@ pub(crate) async fn reserve(
 ///
 /// # Errors
 /// As above.
-pub(crate) async fn reserve_taken(
+pub(crate) async fn reserve_selected(
     memory: &Arc<ProcessMemory>,
-    taken: CallCount,
+    selected: CallCount,
 ) -> Result<ReservedMemory, ApiError> {
-    let bytes = (CALL_BYTES + SLICED_CALL_BYTES) * taken.calls + REQUEST_BYTES * taken.requests;
+    let bytes = (CALL_BYTES + SLICED_CALL_BYTES) * selected.calls + REQUEST_BYTES * selected.requests;
     reserve_bytes(memory, bytes).await
 }
 
