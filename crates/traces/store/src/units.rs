@@ -3,7 +3,7 @@
 use crate::StoreError;
 use crate::segments::{UnitPlan, UnitsError};
 use crate::view::{View, ViewReader};
-use laggard_engine::{StartRange, SliceFacts, UnitFold};
+use laggard_engine::{SliceFacts, StartRange, UnitFold};
 use std::sync::Arc;
 
 /// The units of a view that hold requests of some times. The same for every round, save for segments that turn out to be damaged.

@@ -6,7 +6,7 @@ use crate::segments::{
     SpanTable, locate,
 };
 use futures::{StreamExt, TryStreamExt};
-use laggard_engine::{StartRange, RequestSlice, SampleRow, Samples, SliceFacts, SliceSummary};
+use laggard_engine::{RequestSlice, SampleRow, Samples, SliceFacts, SliceSummary, StartRange};
 use laggard_model::{
     Loss, Losses, Names, Nanos, ReplicaSource, Sampling, Sink, SpanAttributes, SpanEvent, SpanRecord,
     SpanRow, ThreadRow, Timestamp, TraceId, WeightSource, tidy_events,

@@ -12,7 +12,7 @@ use super::shared::{JOIN, SegmentsInner, SliceKey};
 use super::spans_file::SpanTable;
 use futures::{StreamExt, TryStreamExt};
 use laggard_assembly::{ClockAgreement, ClockBounds};
-use laggard_engine::{StartRange, RequestSlice, SliceFacts, TraceAttributes};
+use laggard_engine::{RequestSlice, SliceFacts, StartRange, TraceAttributes};
 use laggard_model::{Losses, ReplicaId, Timestamp, TraceId};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use super::ranges::TraceRange;
 use super::reader::busy;
 use super::shared::SegmentsInner;
 use futures::StreamExt;
-use laggard_engine::{Gathering, GatheringError, StartRange, RequestSlice, UnitFold, UnitId, encode_part};
+use laggard_engine::{Gathering, GatheringError, RequestSlice, StartRange, UnitFold, UnitId, encode_part};
 use laggard_model::TraceId;
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use crate::empty_objects::empty_objects;
 use crate::segments::Segments;
 use crate::segments::manifest::{FileKind, SegmentKind};
 use crate::{FlushBatch, StoreSettings, View};
-use laggard_engine::{Count, StartRange, Levels, RequestSlice, Take};
+use laggard_engine::{Count, Levels, RequestSlice, StartRange, Take};
 use laggard_model::{Loss, Timestamp};
 use object_store::{ObjectStore, ObjectStoreExt};
 use proptest::prelude::*;
