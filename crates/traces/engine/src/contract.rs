@@ -100,10 +100,10 @@ fn check_damage<F: UnitFold>(fold: &F, ids: &[UnitId], part: &[u8]) {
         assert_eq!(found, Err(GatheringError::Part(PartError::Damaged)));
     };
     let step = part.len().div_ceil(200);
-    for at in (0..part.len()).step_by(step) {
-        refused(&part[..at]);
+    for position in (0..part.len()).step_by(step) {
+        refused(&part[..position]);
         let mut damaged = part.to_vec();
-        damaged[at] ^= 1 << (at % 8);
+        damaged[position] ^= 1 << (position % 8);
         refused(&damaged);
     }
 }

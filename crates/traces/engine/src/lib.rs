@@ -16,6 +16,7 @@ mod encoding;
 mod fold;
 mod handles;
 mod ingest;
+mod read_counts;
 mod requests;
 mod slice;
 mod slice_builder;
@@ -32,14 +33,15 @@ mod view;
 pub use batch::{Batch, Origins, SampleRow, Samples};
 pub use fold::{Fold, LocalEngine};
 pub use ingest::{Ingest, IngestSettings, WINDOW_MARGIN};
-pub use requests::{ReadCounts, Requests};
+pub use read_counts::ReadCounts;
+pub use requests::Requests;
 pub use slice::{CallColumns, RequestSlice, SliceFacts, SlicedRequest, TreeStructure};
 pub use structure_shapes::{ShapeCategory, StructureShapes};
 pub use summary::{SliceSummary, SummaryCategory, SummaryCell, SummaryKind};
 pub use trace_attributes::{AttributeLimit, TraceAttributes};
 pub use traces::{TraceText, Traces};
 pub use units::{
-    CallCount, Count, Counts, Gathering, GatheringError, Interval, Levels, PartError, Take, TakenRequests,
-    Thinning, UnitFold, UnitId, encode_part, incomplete_category,
+    CallCount, Count, CountedKinds, Gathering, GatheringError, Levels, PartError, SelectedRequests,
+    StartRange, Take, Thinning, UnitFold, UnitId, encode_part, incomplete_category,
 };
 pub use view::{RequestRange, RequestView};

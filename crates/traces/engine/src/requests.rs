@@ -7,11 +7,12 @@
 
 use crate::Origins;
 use crate::handles::HandleMap;
+use crate::read_counts::ReadCounts;
 use crate::slice::{RequestSlice, SliceFacts, SlicedRequest, TreeStructure};
 use crate::structure_index::StructureIndex;
 use crate::structure_shapes::StructureShapes;
 use crate::traces::Traces;
-use crate::units::{Interval, Thinning};
+use crate::units::{StartRange, Thinning};
 use crate::view::{RequestRange, RequestView};
 use laggard_assembly::{ClockAgreement, ShapeRule};
 use laggard_model::{
@@ -39,7 +40,7 @@ pub struct Requests {
     import_notes: ImportNotes,
     shapes: [OnceLock<StructureShapes>; 2],
     /// Spans and traces outside of windows, where requests outside of them were left out.
-    outside: Vec<(Interval, ReadCounts)>,
+    outside: Vec<(StartRange, ReadCounts)>,
     /// `None` if all requests were taken.
     thinning: Option<Thinning>,
 }
@@ -74,15 +75,6 @@ impl Default for ImportNotes {
     fn default() -> ImportNotes {
         ImportNotes { losses: Losses::none(), texts: HashMap::new(), outside_window: 0, thinning_factor: 1 }
     }
-}
-
-/// How much was read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct ReadCounts {
-    /// Spans.
-    pub spans: u64,
-    /// Traces; several requests may be in one.
-    pub traces: u64,
 }
 
 impl Requests {
@@ -187,7 +179,7 @@ impl Requests {
 
     pub(crate) fn with_thinning(
         mut self,
-        outside: Vec<(Interval, ReadCounts)>,
+        outside: Vec<(StartRange, ReadCounts)>,
         thinning: Option<Thinning>,
     ) -> Requests {
         (self.outside, self.thinning) = (outside, thinning);

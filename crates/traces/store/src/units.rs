@@ -3,20 +3,20 @@
 use crate::StoreError;
 use crate::segments::{UnitPlan, UnitsError};
 use crate::view::{View, ViewReader};
-use laggard_engine::{Interval, SliceFacts, UnitFold};
+use laggard_engine::{SliceFacts, StartRange, UnitFold};
 use std::sync::Arc;
 
 /// The units of a view that hold requests of some times. The same for every round, save for segments that turn out to be damaged.
 pub struct StoredUnits {
     reader: ViewReader,
-    times: Vec<Interval>,
+    times: Vec<StartRange>,
     /// Made for the first round, and again when a segment was set aside.
     plan: Option<UnitPlan>,
 }
 
 impl View {
     /// The units that hold requests of some times; they may hold others, too.
-    pub fn units(&self, times: Vec<Interval>) -> StoredUnits {
+    pub fn units(&self, times: Vec<StartRange>) -> StoredUnits {
         StoredUnits { reader: ViewReader::over(self, &times), times, plan: None }
     }
 }

@@ -6,7 +6,7 @@ use crate::segments::{
     SpanTable, locate,
 };
 use futures::{StreamExt, TryStreamExt};
-use laggard_engine::{Interval, RequestSlice, SampleRow, Samples, SliceFacts, SliceSummary};
+use laggard_engine::{RequestSlice, SampleRow, Samples, SliceFacts, SliceSummary, StartRange};
 use laggard_model::{
     AttributeText, Loss, Losses, Names, Nanos, ReplicaSource, Sampling, Sink, SpanAttributes, SpanEvent,
     SpanRecord, SpanRow, ThreadRow, Timestamp, TraceId, WeightSource, tidy_events,
@@ -244,10 +244,10 @@ impl ViewReader {
     }
 
     /// A reader of some times.
-    pub(crate) fn over(view: &View, times: &[Interval]) -> ViewReader {
+    pub(crate) fn over(view: &View, times: &[StartRange]) -> ViewReader {
         let mut lost = Losses::none();
         for quarantined in &view.manifest.quarantined {
-            let meets = |time: &Interval| {
+            let meets = |time: &StartRange| {
                 quarantined.first_ns <= time.end().unix_ns() && quarantined.last_ns >= time.start().unix_ns()
             };
             if times.iter().any(meets) {

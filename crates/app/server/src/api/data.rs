@@ -53,18 +53,11 @@ where
 /// Waits until a query of the client may run, for at most [`QUEUE_MAX`].
 ///
 /// # Errors
-/// When it may not, or memory is short.
+/// When it may not.
 pub(crate) async fn query_turn(state: &AppState) -> Result<SharedPermit, ApiError> {
     let busy = |_| ApiError::new(ProblemKind::Busy, "too many queries are waiting");
     let turn = state.api.queries.acquire(ClientId::current());
-    let permit = tokio::time::timeout(QUEUE_MAX, turn).await.map_err(busy)?;
-    if state.memory.is_short() {
-        return Err(ApiError::new(
-            ProblemKind::Busy,
-            "the process is close to its limit of memory (`memory`)",
-        ));
-    }
-    Ok(permit)
+    tokio::time::timeout(QUEUE_MAX, turn).await.map_err(busy)
 }
 
 /// Bytes that an answer about slices needs beside them.
@@ -96,9 +89,9 @@ impl AnswerBytes {
             + self.name * most_names
     }
 
-    /// Of an answer about requests that are to be taken of slices, with these requests.
-    pub(crate) fn of_taken(&self, taken: CallCount) -> u64 {
-        (self.call + SLICED_CALL_BYTES) * taken.calls + self.request * taken.requests
+    /// Of an answer about requests that are to be selected from slices, with these requests.
+    pub(crate) fn of_selected(&self, selected: CallCount) -> u64 {
+        (self.call + SLICED_CALL_BYTES) * selected.calls + self.request * selected.requests
     }
 }
 

@@ -8,7 +8,7 @@
 //! 90 %                queries of pages reserve up to here
 //! ```
 //!
-//! The shares are of the limit less what may come between two measurements: 128 MiB, at most an eighth.
+//! The shares are of the limit less what may come between two measurements: 192 MiB, at most a sixth.
 //!
 //! Open traces, decoded slices, and the graphs of a question have limits of their own, a quarter of it each at most; messages on their
 //! way, merged windows, answers, and the windows and samples of a question an eighth.
@@ -29,7 +29,7 @@ const SHORT: f64 = 0.8;
 /// Share up to which queries of pages reserve memory.
 const QUERIES: f64 = 0.9;
 /// What may come between two measurements, bytes, whatever the limit is: messages that are decoded, segments that are written.
-const BETWEEN_MEASUREMENTS: u64 = 128 << 20;
+const BETWEEN_MEASUREMENTS: u64 = 192 << 20;
 /// Share of the limit for what a question reads.
 const QUESTION_SHARE: f64 = 0.5;
 /// Share of the memory of the machine, or of the control group, that is the limit by default.
@@ -136,7 +136,7 @@ impl ProcessMemory {
 
     /// Bytes of a share of what may be used.
     fn share(&self, share: f64) -> u64 {
-        (share * (self.limit - BETWEEN_MEASUREMENTS.min(self.limit / 8)) as f64) as u64
+        (share * (self.limit - BETWEEN_MEASUREMENTS.min(self.limit / 6)) as f64) as u64
     }
 
     pub(crate) fn with_resident(limit: u64, resident: u64) -> ProcessMemory {
@@ -270,21 +270,21 @@ mod tests {
     #[test]
     fn what_is_done_depends_on_the_share_in_use() {
         let measures = |resident: u64| {
-            let memory = ProcessMemory::with_resident(800, resident);
+            let memory = ProcessMemory::with_resident(840, resident);
             [memory.is_tight(), memory.is_full(), memory.is_short()]
         };
         assert_eq!(measures(420), [false; 3], "60 % of 700 bytes");
         assert_eq!(measures(489), [true, false, false]);
         assert_eq!(measures(560), [true, true, false]);
         assert_eq!(measures(561), [true; 3]);
-        assert_eq!(ProcessMemory::with_resident(9 << 30, 0).share(1.0), (9 << 30) - (128 << 20));
+        assert_eq!(ProcessMemory::with_resident(9 << 30, 0).share(1.0), (9 << 30) - (192 << 20));
         assert_eq!(ProcessMemory::with_resident(1 << 30, 0).calls_max(), 6_710_886);
         assert_eq!(ProcessMemory::with_resident(1 << 30, 0).at_most_a_quarter(512 << 20), 256 << 20);
     }
 
     #[tokio::test]
     async fn questions_wait_for_memory() {
-        let memory = Arc::new(ProcessMemory::with_resident(1_144, 500));
+        let memory = Arc::new(ProcessMemory::with_resident(1_201, 500));
         let first = memory.reserve_for_question(200).await.unwrap();
         assert!(!memory.try_reserve(150, SHORT), "850 of 800 bytes (80 % of 1,001)");
         let page = memory.reserve_for_query(150).await.unwrap();
@@ -300,7 +300,7 @@ mod tests {
 
     #[tokio::test]
     async fn caches_are_dropped_for_questions_that_wait() {
-        let memory = Arc::new(ProcessMemory::with_resident(1_144, 500));
+        let memory = Arc::new(ProcessMemory::with_resident(1_201, 500));
         let waiting = tokio::time::timeout(2 * RESERVE_EVERY, memory.reserve_for_question(400));
         let (given_up, is_wanted) = tokio::join!(waiting, async { memory.is_wanted() });
         assert!(given_up.is_err() && is_wanted);

@@ -4,7 +4,7 @@
 use crate::simulated::THREADS;
 use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
 use laggard_engine::{
-    Batch, Count, Gathering, Interval, LocalEngine, RequestSlice, Requests, SliceFacts, Take,
+    Batch, Count, Gathering, LocalEngine, RequestSlice, Requests, SliceFacts, StartRange, Take,
     TraceAttributes, UnitFold, UnitId, encode_part,
 };
 use laggard_model::{Loss, Nanos, Sink, SpanRecord, Timestamp, TraceId};
@@ -92,8 +92,8 @@ fn folded<F: UnitFold>(fold: &F, units: &[Unit], workers: usize, seed: u64) -> F
 fn gathered(units: &[Unit], count: &Count, calls_max: u64, (workers, seed): (usize, u64)) -> Requests {
     let counts = folded(count, units, workers, seed);
     let take = Take { read: count.read.clone(), levels: counts.levels(calls_max) };
-    let taken = folded(&take, units, workers, seed.wrapping_mul(7));
-    Requests::from_taken(taken, &take, (count, &counts), THREADS)
+    let selected = folded(&take, units, workers, seed.wrapping_mul(7));
+    Requests::from_selected(selected, &take, (count, &counts), THREADS)
 }
 
 fn all_at_once(units: &[Unit]) -> Requests {
@@ -109,7 +109,7 @@ fn bytes(report: &Report) -> String {
     format!("{report:#?}")
 }
 
-const EVERYTHING: Interval = Timestamp::MIN..=Timestamp::MAX;
+const EVERYTHING: StartRange = Timestamp::MIN..=Timestamp::MAX;
 
 fn few(scenario: Scenario) -> Settings {
     Settings { requests_per_service: 400, categories_per_service: 4, ..Settings::new(scenario, 5) }
@@ -151,11 +151,12 @@ fn ties_between_names_do_not_depend_on_the_units() {
 fn a_window_and_its_baseline_are_taken_without_what_lies_outside() {
     let simulated = few(Scenario::RandomDevice);
     let units = units(&simulated, false);
-    let at = |share: f64| {
+    let time_at = |share: f64| {
         let seconds = f64::from(simulated.window_s) * share;
         Timestamp::from_unix_ns(simulated.start_unix_ns).plus(Nanos::from_ms((1000.0 * seconds) as u64))
     };
-    let (window, baseline) = (at(0.5)..=at(0.9), at(0.1)..=at(0.5).minus(Nanos::from_ns(1)));
+    let (window, baseline) =
+        (time_at(0.5)..=time_at(0.9), time_at(0.1)..=time_at(0.5).minus(Nanos::from_ns(1)));
     let settings = DiagnoseSettings {
         since: *window.start(),
         until: *window.end(),
@@ -181,7 +182,7 @@ fn above_the_limit_the_same_is_found_and_the_report_says_what_was_left_out() {
     let thinned = gathered(&units, &count, limit, (2, 1));
     let found = report(&thinned, &settings);
     let thinning = thinned.thinning().unwrap();
-    assert!(thinning.taken.calls <= limit && thinning.taken.calls > limit / 2, "{thinning:?}");
+    assert!(thinning.selected.calls <= limit && thinning.selected.calls > limit / 2, "{thinning:?}");
     let first = |report: &Report| {
         let suspect = &report.suspects[0];
         (suspect.service.clone(), suspect.operation.clone())
@@ -193,8 +194,8 @@ fn above_the_limit_the_same_is_found_and_the_report_says_what_was_left_out() {
     assert!(found.input.requests < whole.input.requests / 2);
     let estimated = found.input.sampling.requests_estimated / whole.input.requests as f64;
     assert!((0.95..1.05).contains(&estimated), "{estimated}");
-    let said = format!("Only {} of {} requests", thinning.taken.requests, thinning.all.requests);
-    assert!(found.cautions.iter().any(|caution| caution.starts_with(&said)), "{:?}", found.cautions);
+    let expected = format!("Only {} of {} requests", thinning.selected.requests, thinning.all.requests);
+    assert!(found.cautions.iter().any(|caution| caution.starts_with(&expected)), "{:?}", found.cautions);
     // What is left out does not depend on the workers.
     let again = gathered(&units, &count, limit, (5, 2));
     assert!(bytes(&report(&again, &settings)) == bytes(&found));

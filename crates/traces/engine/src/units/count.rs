@@ -1,24 +1,24 @@
 //! Round one: how many requests and calls there are, by kind and level.
 
 use super::levels::{CallCount, KindCounts, LevelCounts, Levels, StructureKinds, level};
-use super::{Interval, UnitFold};
+use super::{StartRange, UnitFold};
 use crate::{ReadCounts, RequestSlice, SlicedRequest};
 use laggard_model::TraceId;
 use laggard_wire::{Malformed, PackedReader, Unpacked, put_varint};
 use std::collections::HashSet;
 
-/// Counts the requests of some times.
+/// CountedKinds the requests of some times.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Count {
     /// When the requests start that are counted, and taken later.
-    pub read: Vec<Interval>,
+    pub read: Vec<StartRange>,
     /// For each of these, what starts outside of it is counted, too: reports name the spans of their window.
-    pub windows: Vec<Interval>,
+    pub windows: Vec<StartRange>,
 }
 
 /// What was counted: about a kilobyte for each hundred kinds.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Counts {
+pub struct CountedKinds {
     kinds: KindCounts,
     /// For each window, spans and traces of requests outside of it; of a trace, all of them are.
     outside: Vec<ReadCounts>,
@@ -27,7 +27,7 @@ pub struct Counts {
 /// Least bytes of an encoded kind: its number, the number of its levels.
 const KIND_BYTES_MIN: usize = 2;
 
-impl Counts {
+impl CountedKinds {
     /// The levels at which no more than so many calls are taken.
     pub fn levels(&self, calls_max: u64) -> Levels {
         Levels::within(&self.kinds, calls_max)
@@ -35,12 +35,12 @@ impl Counts {
 
     /// All requests that were counted.
     pub fn all(&self) -> CallCount {
-        self.taken(&Levels::everything())
+        self.selected(&Levels::everything())
     }
 
     /// Those of them that are taken at some levels.
-    pub fn taken(&self, levels: &Levels) -> CallCount {
-        levels.taken(&self.kinds)
+    pub fn selected(&self, levels: &Levels) -> CallCount {
+        levels.selected(&self.kinds)
     }
 
     /// For each window, what starts outside of it.
@@ -50,20 +50,20 @@ impl Counts {
 }
 
 /// Whether a request starts in one of these times.
-pub(super) fn starts_in(intervals: &[Interval], request: &SlicedRequest) -> bool {
+pub(super) fn starts_in(intervals: &[StartRange], request: &SlicedRequest) -> bool {
     intervals.iter().any(|interval| interval.contains(&request.start))
 }
 
 impl UnitFold for Count {
-    type Partial = Counts;
+    type Partial = CountedKinds;
     const KIND: u8 = 1;
     const NEEDS_CALLS: bool = false;
 
-    fn start(&self) -> Counts {
-        Counts { kinds: KindCounts::new(), outside: vec![ReadCounts::default(); self.windows.len()] }
+    fn start(&self) -> CountedKinds {
+        CountedKinds { kinds: KindCounts::new(), outside: vec![ReadCounts::default(); self.windows.len()] }
     }
 
-    fn unit(&self, slice: &RequestSlice) -> Counts {
+    fn unit(&self, slice: &RequestSlice) -> CountedKinds {
         let kinds = StructureKinds::new(slice);
         let mut counts = self.start();
         for request in slice.requests.iter().filter(|request| starts_in(&self.read, request)) {
@@ -75,7 +75,7 @@ impl UnitFold for Count {
         counts
     }
 
-    fn merge(&self, into: &mut Counts, later: Counts) {
+    fn merge(&self, into: &mut CountedKinds, later: CountedKinds) {
         for (kind, later) in later.kinds {
             into.kinds.entry(kind).or_default().merge(&later);
         }
@@ -85,7 +85,7 @@ impl UnitFold for Count {
         }
     }
 
-    fn encode(&self, counts: &Counts, out: &mut Vec<u8>) {
+    fn encode(&self, counts: &CountedKinds, out: &mut Vec<u8>) {
         put_varint(out, counts.kinds.len() as u64);
         let mut before = 0;
         for (&kind, count) in &counts.kinds {
@@ -99,7 +99,7 @@ impl UnitFold for Count {
         }
     }
 
-    fn decode(&self, from: &mut PackedReader<'_>) -> Unpacked<Counts> {
+    fn decode(&self, from: &mut PackedReader<'_>) -> Unpacked<CountedKinds> {
         let mut counts = self.start();
         let mut before = 0_u32;
         for _ in 0..from.count(KIND_BYTES_MIN)? {
@@ -117,7 +117,7 @@ impl UnitFold for Count {
 }
 
 /// Spans and traces of a slice outside a window.
-fn outside(slice: &RequestSlice, window: &Interval) -> ReadCounts {
+fn outside(slice: &RequestSlice, window: &StartRange) -> ReadCounts {
     let (mut spans, mut traces) = (0, HashSet::new());
     for request in slice.requests.iter().filter(|request| !window.contains(&request.start)) {
         spans += slice.structures[request.structure as usize].len() as u64;

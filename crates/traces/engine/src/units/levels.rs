@@ -161,8 +161,8 @@ impl Levels {
     /// stays whole. With so many rare kinds that this does not suffice, all have one level.
     pub(super) fn within(counts: &KindCounts, calls_max: u64) -> Levels {
         let calls = |most: u64| {
-            let kept = counts.values().map(|kind| kind.from_level(kind.level_within(most)).calls);
-            kept.fold(0_u64, u64::saturating_add)
+            let retained = counts.values().map(|kind| kind.from_level(kind.level_within(most)).calls);
+            retained.fold(0_u64, u64::saturating_add)
         };
         if calls(u64::MAX) <= calls_max {
             return Levels::everything();
@@ -186,8 +186,8 @@ impl Levels {
             .map(|(&number, kind)| (kind.from_level(0).calls, number, kind.level_within(most)))
             .collect();
         kinds.sort_unstable();
-        let taken = kinds.iter().map(|&(_, number, level)| counts[&number].from_level(level).calls);
-        let mut left = calls_max - taken.sum::<u64>();
+        let selected = kinds.iter().map(|&(_, number, level)| counts[&number].from_level(level).calls);
+        let mut left = calls_max - selected.sum::<u64>();
         for (_, number, level) in &mut kinds {
             while let Some(below) = level.checked_sub(1)
                 && counts[number].at(below).calls <= left
@@ -221,7 +221,7 @@ impl Levels {
     }
 
     /// What is taken of what was counted.
-    pub(super) fn taken(&self, counts: &KindCounts) -> CallCount {
+    pub(super) fn selected(&self, counts: &KindCounts) -> CallCount {
         let mut sum = CallCount::default();
         counts.iter().for_each(|(&kind, count)| sum.add(count.from_level(self.of(kind))));
         sum
@@ -273,7 +273,7 @@ mod tests {
         let counts = KindCounts::from([(1, kind(102_400)), (2, kind(6_400)), (3, kind(100))]);
         let levels = |calls_max| {
             let levels = Levels::within(&counts, calls_max);
-            assert!(levels.taken(&counts).calls <= calls_max);
+            assert!(levels.selected(&counts).calls <= calls_max);
             [1, 2, 3].map(|kind| levels.of(kind))
         };
         assert_eq!(levels(1_089_000), [0, 0, 0], "all fit");
@@ -289,7 +289,7 @@ mod tests {
         let counts: KindCounts = (0..1_000).map(|number| (number, kind(64))).collect();
         let levels = Levels::within(&counts, 100_000);
         assert_eq!((levels.of(1), levels.of(999), levels.of(5_000)), (3, 3, 3), "80,000 of 640,000");
-        assert_eq!(levels.taken(&counts), CallCount { requests: 8_000, calls: 80_000 });
+        assert_eq!(levels.selected(&counts), CallCount { requests: 8_000, calls: 80_000 });
         assert!(!levels.is_everything() && levels.highest() == 3);
     }
 }

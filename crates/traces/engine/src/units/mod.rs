@@ -18,12 +18,14 @@ mod gather;
 mod levels;
 mod part;
 mod take;
+mod thinning;
 
-pub use count::{Count, Counts};
+pub use count::{Count, CountedKinds};
 pub use gather::{Gathering, GatheringError};
 pub use levels::{CallCount, Levels, incomplete_category};
 pub use part::{PartError, encode_part};
-pub use take::{Take, TakenRequests, Thinning};
+pub use take::{SelectedRequests, Take};
+pub use thinning::Thinning;
 
 use crate::RequestSlice;
 use laggard_model::Timestamp;
@@ -83,4 +85,4 @@ pub trait UnitFold: Send + Sync {
 }
 
 /// Times of starts, both ends included.
-pub type Interval = RangeInclusive<Timestamp>;
+pub type StartRange = RangeInclusive<Timestamp>;

@@ -1,8 +1,8 @@
 //! Round two: requests with all of their calls, at the levels that the root derived from the counts.
 
 use super::count::starts_in;
-use super::levels::{CallCount, Levels, StructureKinds, incomplete_category, level};
-use super::{Count, Counts, Interval, UnitFold};
+use super::levels::{Levels, StructureKinds, incomplete_category, level};
+use super::{Count, CountedKinds, StartRange, Thinning, UnitFold};
 use crate::encoding::{put_slice, read_slice};
 use crate::{RequestSlice, Requests, SliceFacts, TreeStructure};
 use laggard_assembly::ShapeRule;
@@ -14,18 +14,18 @@ use std::sync::Arc;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Take {
     /// When they start.
-    pub read: Vec<Interval>,
+    pub read: Vec<StartRange>,
     /// From which level on.
     pub levels: Levels,
 }
 
 /// Requests that were taken, by unit in order. Facts are those of all requests of the units: losses, clocks, numbers of spans.
 #[derive(Clone, Debug, Default)]
-pub struct TakenRequests {
+pub struct SelectedRequests {
     slices: Vec<RequestSlice>,
 }
 
-impl TakenRequests {
+impl SelectedRequests {
     /// The requests of each unit.
     pub fn slices(&self) -> &[RequestSlice] {
         &self.slices
@@ -46,17 +46,17 @@ impl TakenRequests {
 const SLICE_BYTES_MIN: usize = 16;
 
 impl UnitFold for Take {
-    type Partial = TakenRequests;
+    type Partial = SelectedRequests;
     const KIND: u8 = 2;
     const NEEDS_CALLS: bool = true;
 
-    fn start(&self) -> TakenRequests {
-        TakenRequests::default()
+    fn start(&self) -> SelectedRequests {
+        SelectedRequests::default()
     }
 
-    fn unit(&self, slice: &RequestSlice) -> TakenRequests {
+    fn unit(&self, slice: &RequestSlice) -> SelectedRequests {
         let kinds = StructureKinds::new(slice);
-        TakenRequests {
+        SelectedRequests {
             slices: vec![slice.retain_requests(|request| {
                 starts_in(&self.read, request)
                     && (self.levels.is_everything() || level(request) >= self.levels.of(kinds.kind(request)))
@@ -64,54 +64,34 @@ impl UnitFold for Take {
         }
     }
 
-    fn merge(&self, into: &mut TakenRequests, later: TakenRequests) {
+    fn merge(&self, into: &mut SelectedRequests, later: SelectedRequests) {
         into.slices.extend(later.slices);
     }
 
-    fn encode(&self, taken: &TakenRequests, out: &mut Vec<u8>) {
-        put_varint(out, taken.slices.len() as u64);
-        taken.slices.iter().for_each(|slice| put_slice(out, slice));
+    fn encode(&self, selected: &SelectedRequests, out: &mut Vec<u8>) {
+        put_varint(out, selected.slices.len() as u64);
+        selected.slices.iter().for_each(|slice| put_slice(out, slice));
     }
 
-    fn decode(&self, from: &mut PackedReader<'_>) -> Unpacked<TakenRequests> {
+    fn decode(&self, from: &mut PackedReader<'_>) -> Unpacked<SelectedRequests> {
         let slices = (0..from.count(SLICE_BYTES_MIN)?).map(|_| read_slice(from));
-        Ok(TakenRequests { slices: slices.collect::<Unpacked<_>>()? })
-    }
-}
-
-/// How the requests of a set were selected from more than fit in memory.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Thinning {
-    /// All requests in the times that were read.
-    pub all: CallCount,
-    /// Those of them in the set.
-    pub taken: CallCount,
-    /// Of the most frequent kind of request, one in this number was taken: a power of 2.
-    pub one_in_most: u64,
-    /// By tree structure: the level from which complete requests were taken, and incomplete ones.
-    levels: Vec<[u32; 2]>,
-}
-
-impl Thinning {
-    /// How many requests one that was taken stands for, by its structure: a power of 2.
-    pub(crate) fn one_in(&self, structure: u32, complete: bool) -> f32 {
-        (self.levels[structure as usize][usize::from(!complete)] as f32).exp2()
+        Ok(SelectedRequests { slices: slices.collect::<Unpacked<_>>()? })
     }
 }
 
 impl Requests {
     /// The requests that were taken. If all were, reports on them are those on [`Requests::from_slices`] of the units.
-    pub fn from_taken(
-        taken: TakenRequests,
+    pub fn from_selected(
+        selected: SelectedRequests,
         take: &Take,
-        (count, counts): (&Count, &Counts),
+        (count, counts): (&Count, &CountedKinds),
         threads: NonZeroUsize,
     ) -> Requests {
-        let slices = taken.slices.into_iter().map(Arc::new).collect();
+        let slices = selected.slices.into_iter().map(Arc::new).collect();
         let requests = Requests::from_slices(slices, threads);
         let thinning = (!take.levels.is_everything()).then(|| Thinning {
             all: counts.all(),
-            taken: counts.taken(&take.levels),
+            selected: counts.selected(&take.levels),
             one_in_most: 1_u64.checked_shl(take.levels.highest()).unwrap_or(u64::MAX),
             levels: requests.structure_levels(&take.levels, threads),
         });
@@ -121,11 +101,11 @@ impl Requests {
     /// By structure: the level of complete requests, and of incomplete ones.
     fn structure_levels(&self, levels: &Levels, threads: NonZeroUsize) -> Vec<[u32; 2]> {
         let shapes = self.shapes(ShapeRule::Canonical, threads);
-        let of = |(index, tree): (usize, &TreeStructure)| {
+        let levels_of = |(index, tree): (usize, &TreeStructure)| {
             let complete = shapes.categories()[shapes.category_of(index)].id;
             let incomplete = incomplete_category(self.operations()[tree.operation[0].index()]);
             [complete, incomplete].map(|category| levels.of_category(category))
         };
-        self.structures().iter().enumerate().map(of).collect()
+        self.structures().iter().enumerate().map(levels_of).collect()
     }
 }

@@ -1,8 +1,8 @@
 //! Partial results of units: the laws through the encoding, damaged bytes, and what is taken at which level.
 
 use laggard_engine::{
-    Count, Counts, Gathering, GatheringError, Interval, Levels, PartError, RequestSlice, Requests,
-    SliceFacts, Take, TakenRequests, TraceAttributes, UnitFold, UnitId, contract, encode_part,
+    Count, CountedKinds, Gathering, GatheringError, Levels, PartError, RequestSlice, Requests,
+    SelectedRequests, SliceFacts, StartRange, Take, TraceAttributes, UnitFold, UnitId, contract, encode_part,
 };
 use laggard_model::{
     AdjustedCount, AttributeSetId, Loss, Names, Nanos, OperationId, OperationKey, ReplicaId, SpanId,
@@ -14,7 +14,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 const THREADS: NonZeroUsize = NonZeroUsize::new(2).expect("not zero");
-const EVERYTHING: Interval = Timestamp::MIN..=Timestamp::MAX;
+const EVERYTHING: StartRange = Timestamp::MIN..=Timestamp::MAX;
 
 /// One trace: its start, what enters, and its calls as (caller, operation, replica, offset, length).
 #[derive(Clone, Debug)]
@@ -110,12 +110,16 @@ fn described(slice: &RequestSlice) -> String {
             let tree = &slice.structures[request.structure as usize];
             let calls: Vec<String> = (0..tree.len())
                 .map(|node| {
-                    let at = request.first_call as usize + node;
+                    let position = request.first_call as usize + node;
                     let calls = &slice.calls;
                     let key = names.operation_key(tree.operation[node]);
-                    let times = [calls.self_time[at], calls.inclusive_time[at], calls.path_time[at]];
-                    let replica = names.replica_name(calls.replica[at]);
-                    let place = (tree.parent[node], tree.order_group[node], calls.status[at]);
+                    let times = [
+                        calls.self_time[position],
+                        calls.inclusive_time[position],
+                        calls.path_time[position],
+                    ];
+                    let replica = names.replica_name(calls.replica[position]);
+                    let place = (tree.parent[node], tree.order_group[node], calls.status[position]);
                     format!("{key:?}@{replica} {place:?} {times:?}")
                 })
                 .collect();
@@ -138,8 +142,8 @@ fn described(slice: &RequestSlice) -> String {
     format!("{requests:#?} {operations:?} {replicas:?} {sets:?} {facts:?} {clocks:?}")
 }
 
-fn all_described(taken: &TakenRequests) -> Vec<String> {
-    taken.slices().iter().map(described).collect()
+fn all_described(selected: &SelectedRequests) -> Vec<String> {
+    selected.slices().iter().map(described).collect()
 }
 
 fn count() -> Count {
@@ -147,16 +151,16 @@ fn count() -> Count {
     Count { read: vec![EVERYTHING], windows: vec![EVERYTHING, middle] }
 }
 
-fn counted(count: &Count, units: &[RequestSlice]) -> Counts {
+fn counted(count: &Count, units: &[RequestSlice]) -> CountedKinds {
     let mut counts = count.start();
     units.iter().for_each(|slice| count.merge(&mut counts, count.unit(slice)));
     counts
 }
 
-fn taken(take: &Take, units: &[RequestSlice]) -> TakenRequests {
-    let mut taken = take.start();
-    units.iter().for_each(|slice| take.merge(&mut taken, take.unit(slice)));
-    taken
+fn selected(take: &Take, units: &[RequestSlice]) -> SelectedRequests {
+    let mut selected = take.start();
+    units.iter().for_each(|slice| take.merge(&mut selected, take.unit(slice)));
+    selected
 }
 
 fn take_all() -> Take {
@@ -168,7 +172,7 @@ proptest! {
 
     #[test]
     fn both_rounds_obey_the_laws_through_their_encoding(units in units(), calls_max in 0..200_u64) {
-        contract::check_units(&count(), &units, Counts::clone);
+        contract::check_units(&count(), &units, CountedKinds::clone);
         contract::check_units(&take_all(), &units, all_described);
         let levels = counted(&count(), &units).levels(calls_max);
         contract::check_units(&Take { levels, ..take_all() }, &units, all_described);
@@ -177,19 +181,19 @@ proptest! {
     #[test]
     fn taking_everything_changes_no_unit(units in units()) {
         let expected: Vec<String> = units.iter().map(described).collect();
-        prop_assert_eq!(all_described(&taken(&take_all(), &units)), expected);
+        prop_assert_eq!(all_described(&selected(&take_all(), &units)), expected);
     }
 
     #[test]
-    fn what_is_taken_is_what_was_counted(units in units(), calls_max in 0..200_u64) {
+    fn the_requests_that_were_counted_are_selected(units in units(), calls_max in 0..200_u64) {
         let (count, take) = (count(), take_all());
         let counts = counted(&count, &units);
         let all = Requests::from_slices(units.iter().cloned().map(Arc::new).collect(), THREADS);
         prop_assert_eq!(counts.all().requests, all.len() as u64);
         let take = Take { levels: counts.levels(calls_max), ..take };
-        let requests = Requests::from_taken(taken(&take, &units), &take, (&count, &counts), THREADS);
+        let requests = Requests::from_selected(selected(&take, &units), &take, (&count, &counts), THREADS);
         let calls: usize = requests.all().iter().map(|request| request.calls()).sum();
-        let expected = counts.taken(&take.levels);
+        let expected = counts.selected(&take.levels);
         prop_assert_eq!((requests.len() as u64, calls as u64), (expected.requests, expected.calls));
         prop_assert!(expected.calls <= calls_max || take.levels.is_everything());
         // Figures about all requests do not change.
@@ -200,7 +204,7 @@ proptest! {
         prop_assert_eq!(requests.losses(), all.losses());
         prop_assert_eq!(requests.names().replicas(), all.names().replicas());
         prop_assert_eq!(requests.thinning().is_some(), !take.levels.is_everything());
-        let fits = requests.thinning().is_none_or(|thinning| thinning.taken.calls < thinning.all.calls);
+        let fits = requests.thinning().is_none_or(|thinning| thinning.selected.calls < thinning.all.calls);
         prop_assert!(fits);
     }
 
@@ -216,13 +220,13 @@ proptest! {
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
     ) {
         let mut bytes = Vec::new();
-        take_all().encode(&taken(&take_all(), &units), &mut bytes);
-        for (at, byte) in changes {
-            let at = at.index(bytes.len());
-            bytes[at] = byte;
+        take_all().encode(&selected(&take_all(), &units), &mut bytes);
+        for (position, byte) in changes {
+            let position = position.index(bytes.len());
+            bytes[position] = byte;
         }
-        if let Ok(taken) = take_all().decode(&mut PackedReader::new(&bytes)) {
-            let _ = Requests::from_slices(taken.into_slices().into_iter().map(Arc::new).collect(), THREADS);
+        if let Ok(selected) = take_all().decode(&mut PackedReader::new(&bytes)) {
+            let _ = Requests::from_slices(selected.into_slices().into_iter().map(Arc::new).collect(), THREADS);
         }
     }
 }
@@ -233,14 +237,14 @@ fn plain(start: i64, calls: usize) -> TraceFields {
 }
 
 #[test]
-fn only_requests_of_the_times_that_are_read_are_taken() {
+fn only_requests_of_the_times_that_are_read_are_selected() {
     let units = [unit(0, &[plain(1, 0), plain(5, 2)]), unit(1, &[plain(7, 0), plain(9, 1)])];
     let read = vec![Timestamp::from_unix_ns(5)..=Timestamp::from_unix_ns(7)];
     let count = Count { read: read.clone(), windows: read.clone() };
     let counts = counted(&count, &units);
     assert_eq!((counts.all().requests, counts.all().calls), (2, 4));
     let take = Take { read, levels: counts.levels(4) };
-    let requests = Requests::from_taken(taken(&take, &units), &take, (&count, &counts), THREADS);
+    let requests = Requests::from_selected(selected(&take, &units), &take, (&count, &counts), THREADS);
     assert_eq!((requests.len(), requests.thinning()), (2, None));
     let inside = requests.counts_within(Timestamp::from_unix_ns(5), Timestamp::from_unix_ns(7));
     assert_eq!((inside.spans, inside.traces), (4, 2));
@@ -254,7 +258,7 @@ fn a_thinned_request_counts_for_those_that_were_left_out() {
     let count = Count { read: vec![EVERYTHING], windows: vec![] };
     let counts = counted(&count, &units);
     let take = Take { levels: counts.levels(5_000), ..take_all() };
-    let requests = Requests::from_taken(taken(&take, &units), &take, (&count, &counts), THREADS);
+    let requests = Requests::from_selected(selected(&take, &units), &take, (&count, &counts), THREADS);
     let thinning = requests.thinning().unwrap();
     assert_eq!((thinning.all.calls, thinning.one_in_most), (16_003, 4));
     let weights: Vec<f32> = requests.all().iter().map(|request| request.weight(None)).collect();

@@ -12,7 +12,7 @@ use super::shared::{JOIN, SegmentsInner, SliceKey};
 use super::spans_file::SpanTable;
 use futures::{StreamExt, TryStreamExt};
 use laggard_assembly::{ClockAgreement, ClockBounds};
-use laggard_engine::{Interval, RequestSlice, SliceFacts, TraceAttributes};
+use laggard_engine::{RequestSlice, SliceFacts, StartRange, TraceAttributes};
 use laggard_model::{Losses, ReplicaId, Timestamp, TraceId};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -61,8 +61,8 @@ impl LateSpans {
     }
 
     /// Finds those near any of some times.
-    pub(crate) fn near_any(manifest: &Manifest, times: &[Interval]) -> LateSpans {
-        let joined = |time: &Interval| time.start().minus(JOIN)..=time.end().plus(JOIN);
+    pub(crate) fn near_any(manifest: &Manifest, times: &[StartRange]) -> LateSpans {
+        let joined = |time: &StartRange| time.start().minus(JOIN)..=time.end().plus(JOIN);
         let late = manifest.meeting(SegmentKind::Late, &times.iter().map(joined).collect::<Vec<_>>());
         let first = late.iter().map(|segment| segment.first()).min();
         let last = late.iter().map(|segment| segment.last()).max();

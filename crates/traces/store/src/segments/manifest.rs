@@ -8,7 +8,7 @@ use super::error::SegmentError;
 use super::import_notes::ImportNotes;
 use super::layout;
 use crate::{LogPosition, StoreIssue};
-use laggard_engine::Interval;
+use laggard_engine::StartRange;
 use laggard_model::{Timestamp, TraceId};
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions};
@@ -254,7 +254,7 @@ impl Quarantined {
 
 impl Manifest {
     /// Segments of a kind that may hold rows of any of some times, by number.
-    pub(crate) fn meeting(&self, kind: SegmentKind, times: &[Interval]) -> Vec<Arc<Segment>> {
+    pub(crate) fn meeting(&self, kind: SegmentKind, times: &[StartRange]) -> Vec<Arc<Segment>> {
         let meets = |segment: &&Arc<Segment>| {
             segment.kind == kind && times.iter().any(|time| segment.meets(*time.start(), *time.end()))
         };

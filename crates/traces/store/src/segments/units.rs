@@ -7,7 +7,7 @@ use super::ranges::TraceRange;
 use super::reader::busy;
 use super::shared::SegmentsInner;
 use futures::StreamExt;
-use laggard_engine::{Gathering, GatheringError, Interval, RequestSlice, UnitFold, UnitId, encode_part};
+use laggard_engine::{Gathering, GatheringError, RequestSlice, StartRange, UnitFold, UnitId, encode_part};
 use laggard_model::TraceId;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ impl SegmentsInner {
     pub(crate) async fn plan_units(
         &self,
         manifest: &Manifest,
-        times: &[Interval],
+        times: &[StartRange],
     ) -> Result<UnitPlan, LocatedError> {
         let late = LateSpans::near_any(manifest, times);
         let ranges = self.late_ranges(&late).await?;

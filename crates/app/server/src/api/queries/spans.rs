@@ -1,6 +1,6 @@
 //! Questions about stored requests: diagnose and compare.
 
-use super::two_rounds::KeptRequests;
+use super::two_rounds::LastSelection;
 use super::{Body, Query, Question, Work};
 use crate::api::cache::RequestCache;
 use crate::api::data::{QUESTION_BYTES, REST_SPANS_MAX, merge_slices, slices, threads};
@@ -80,7 +80,7 @@ pub(crate) struct TenantQueries {
     /// What is reserved of the memory for the requests that were read last, until the question is answered.
     reserved: Mutex<Option<ReservedMemory>>,
     /// Requests that were taken last.
-    pub(super) taken: Mutex<Option<KeptRequests>>,
+    pub(super) last_selection: Mutex<Option<LastSelection>>,
     pub(crate) handle: Handle,
     pub(crate) events: Arc<TenantEvents>,
     /// Events that came with the question.
@@ -96,7 +96,7 @@ impl TenantQueries {
             memory: state.memory.clone(),
             calls_max: state.api.calls_max,
             reserved: Mutex::default(),
-            taken: Mutex::default(),
+            last_selection: Mutex::default(),
             handle: Handle::current(),
             events: tenant.events.clone(),
             declared: Vec::new(),

@@ -4,12 +4,12 @@ use super::spans::TenantQueries;
 use crate::api::data::{QUESTION_BYTES, threads};
 use crate::api::jobs::Progress;
 use crate::api::problem::ApiError;
-use laggard_engine::{Count, Interval, Requests, Take};
+use laggard_engine::{Count, Requests, StartRange, Take};
 use laggard_params::Window;
 use std::sync::Arc;
 
 /// Requests that were taken of some windows.
-pub(super) struct KeptRequests {
+pub(super) struct LastSelection {
     windows: Vec<Window>,
     requests: Arc<Requests>,
 }
@@ -28,22 +28,22 @@ impl TenantQueries {
         if windows.iter().all(fits) {
             return self.requests(windows, progress);
         }
-        if let Some(known) = self.kept(windows) {
+        if let Some(known) = self.last_selection(windows) {
             return Ok(known);
         }
         let requests = Arc::new(self.in_two_rounds(windows, asked, progress)?);
-        let kept = KeptRequests { windows: windows.to_vec(), requests: Arc::clone(&requests) };
-        *self.taken.lock().expect("no thread panics while it holds the lock") = Some(kept);
+        let last = LastSelection { windows: windows.to_vec(), requests: Arc::clone(&requests) };
+        *self.last_selection.lock().expect("no thread panics while it holds the lock") = Some(last);
         Ok(requests)
     }
 
     /// What was taken before for the same question.
-    fn kept(&self, windows: &[Window]) -> Option<Arc<Requests>> {
-        let mut taken = self.taken.lock().expect("no thread panics while it holds the lock");
-        if taken.as_ref().is_some_and(|kept| kept.windows != windows) {
-            *taken = None;
+    fn last_selection(&self, windows: &[Window]) -> Option<Arc<Requests>> {
+        let mut selected = self.last_selection.lock().expect("no thread panics while it holds the lock");
+        if selected.as_ref().is_some_and(|last| last.windows != windows) {
+            *selected = None;
         }
-        taken.as_ref().map(|kept| Arc::clone(&kept.requests))
+        selected.as_ref().map(|last| Arc::clone(&last.requests))
     }
 
     fn in_two_rounds(
@@ -52,7 +52,7 @@ impl TenantQueries {
         asked: Window,
         progress: &Progress,
     ) -> Result<Requests, ApiError> {
-        let read: Vec<Interval> = windows.iter().map(|window| window.since..=window.until).collect();
+        let read: Vec<StartRange> = windows.iter().map(|window| window.since..=window.until).collect();
         let mut units = self.store.view().units(read.clone());
         progress.stage("counting requests", 0)?;
         let count = Count { read: read.clone(), windows: vec![asked.since..=asked.until] };
@@ -60,14 +60,14 @@ impl TenantQueries {
         let counts = progress.wait_for(&self.handle, counting)?;
         let take = Take { read, levels: counts.levels(self.calls_max) };
         self.set_reserved(None);
-        let bytes = QUESTION_BYTES.of_taken(counts.taken(&take.levels));
+        let bytes = QUESTION_BYTES.of_selected(counts.selected(&take.levels));
         let memory = self.memory.reserve_for_question(bytes);
         self.set_reserved(Some(progress.wait_for(&self.handle, async { Ok(memory.await?) })?));
         progress.stage("reading requests", 0)?;
         let taking = async { Ok(units.fold(take.clone()).await?) };
-        let mut taken = progress.wait_for(&self.handle, taking)?;
-        units.facts().for_each(|facts| taken.add_facts(facts));
+        let mut selected = progress.wait_for(&self.handle, taking)?;
+        units.facts().for_each(|facts| selected.add_facts(facts));
         progress.stage("assembling", 0)?;
-        Ok(Requests::from_taken(taken, &take, (&count, &counts), threads()))
+        Ok(Requests::from_selected(selected, &take, (&count, &counts), threads()))
     }
 }

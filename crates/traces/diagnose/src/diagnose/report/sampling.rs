@@ -32,12 +32,12 @@ pub(crate) fn sampling(context: &Context<'_>) -> Sampling {
 
 /// How requests were selected from more than fit in memory.
 pub(crate) fn thinned(thinning: &Thinning) -> String {
-    let Thinning { all, taken, one_in_most, .. } = thinning;
+    let Thinning { all, selected, one_in_most, .. } = thinning;
     format!(
         "Only {} of {} requests, with {} of {} calls, were compared, to stay within the limit of calls: of frequent kinds of \
          requests one in 2 to {one_in_most}, selected by a hash of each; rare kinds are complete. Counts are of those that were \
          compared.",
-        taken.requests, all.requests, taken.calls, all.calls
+        selected.requests, all.requests, selected.calls, all.calls
     )
 }
 

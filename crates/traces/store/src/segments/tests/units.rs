@@ -7,26 +7,26 @@ use crate::empty_objects::empty_objects;
 use crate::segments::Segments;
 use crate::segments::manifest::{FileKind, SegmentKind};
 use crate::{FlushBatch, StoreSettings, View};
-use laggard_engine::{Count, Interval, Levels, RequestSlice, Take};
+use laggard_engine::{Count, Levels, RequestSlice, StartRange, Take};
 use laggard_model::{Loss, Timestamp};
 use object_store::{ObjectStore, ObjectStoreExt};
 use proptest::prelude::*;
 use std::sync::Arc;
 
-const EVERYTHING: Interval = Timestamp::MIN..=Timestamp::MAX;
+const EVERYTHING: StartRange = Timestamp::MIN..=Timestamp::MAX;
 
 fn block_on<T>(job: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(job)
 }
 
 /// What both rounds read: the number of requests and calls that were counted, and what was taken.
-async fn gathered(view: &View, read: &[Interval]) -> ([u64; 2], SliceContents) {
+async fn gathered(view: &View, read: &[StartRange]) -> ([u64; 2], SliceContents) {
     let mut units = view.units(read.to_vec());
     let counts = units.fold(Count { read: read.to_vec(), windows: read.to_vec() }).await.unwrap();
     let take = Take { read: read.to_vec(), levels: Levels::everything() };
-    let taken = units.fold(take).await.unwrap().into_slices();
+    let selected = units.fold(take).await.unwrap().into_slices();
     let facts = units.facts().map(|facts| RequestSlice { facts, ..RequestSlice::default() });
-    let slices: Vec<RequestSlice> = taken.into_iter().chain(facts).collect();
+    let slices: Vec<RequestSlice> = selected.into_iter().chain(facts).collect();
     let counted = counts.all();
     ([counted.requests, counted.calls], SliceContents::from_slices(&slices))
 }
@@ -63,9 +63,9 @@ proptest! {
             let after = gathered(&segments.view(), &[EVERYTHING]).await;
             [(before, counted(&slices)), (after, counted(&slices))]
         });
-        for ((counts, taken), at_once) in rounds {
+        for ((counts, selected), at_once) in rounds {
             prop_assert_eq!(counts, at_once);
-            prop_assert_eq!(&taken, &expected);
+            prop_assert_eq!(&selected, &expected);
         }
     }
 }
