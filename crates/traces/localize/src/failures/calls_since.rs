@@ -78,8 +78,8 @@ impl Search<'_> {
         let [earlier, later] = sides;
         let expected = rate(without_callee(&earlier)) * without_callee(&later).exposure;
         let difference = later.without() - expected;
-        let is_usual = earlier.callers >= NEW_CALLER_CALLS_MIN
-            && earlier.with >= USUAL_SHARE_MIN * earlier.callers;
+        let is_usual =
+            earlier.callers >= NEW_CALLER_CALLS_MIN && earlier.with >= USUAL_SHARE_MIN * earlier.callers;
         let fewest = (self.settings.requests_min as f64).max(self.settings.share_min * later.callers);
         if !is_usual || difference < fewest || !is_sudden(&missing, onset) {
             return None;
@@ -202,6 +202,10 @@ mod tests {
     fn a_cache_that_fills_is_usual() {
         let filled = |number: u32| (f64::from(number) / f64::from(REQUESTS) * 2.0).min(1.0);
         assert_eq!(found(|number| !is_in(0.9 * filled(number), number)), []);
-        assert_eq!(found(|number| is_in(if number < 320 { 0.4 } else { 0.1 }, number)), [], "was optional before");
+        assert_eq!(
+            found(|number| is_in(if number < 320 { 0.4 } else { 0.1 }, number)),
+            [],
+            "was optional before"
+        );
     }
 }
