@@ -235,6 +235,32 @@ fn without_a_baseline_failures_are_compared_with_the_time_before_them() {
     assert_eq!(report(&burst, None).suspects.len(), 0);
 }
 
+#[test]
+fn without_a_baseline_an_early_return_is_compared_with_the_time_before_it() {
+    let stops = |request: usize| request >= 375 && request.is_multiple_of(2);
+    let window = shop(0, 1_200, |request, _| Cart::Reads(u64::from(!stops(request))));
+    let alone = report(&window, None);
+    assert_eq!(first(&alone), "cart get [] missing-calls", "{}", alone.headline);
+    let change = &alone.suspects[0].behavior[0];
+    assert!((change.rate - 0.5).abs() < 0.01 && change.usual_rate == 1.0, "{change:?}");
+    assert_eq!(alone.suspects[0].requests_hit, (0..1_200).filter(|&request| stops(request)).count() as u64);
+    assert!(alone.suspects[0].onset.is_some());
+    assert!(alone.headline.contains("100 % in the rest of the window"), "{}", alone.headline);
+
+    // What is slow all the time may be usual, and follows.
+    let window = shop(0, 1_200, |request, _| match request % 20 {
+        7 => Cart::ReadsSlowly,
+        _ => Cart::Reads(u64::from(!stops(request))),
+    });
+    let alone = report(&window, None);
+    assert_eq!(first(&alone), "cart get [] missing-calls", "{}", alone.headline);
+    assert_eq!(alone.verdict, Verdict::Suspects);
+
+    // As often throughout the window: nothing shows that it is new.
+    let window = shop(0, 1_200, |request, _| Cart::Reads(u64::from(request % 2)));
+    assert_ne!(report(&window, None).verdict, Verdict::Suspects);
+}
+
 /// One call in a hundred fails and one in four makes no call: before, and now.
 #[test]
 fn an_unchanged_failure_rate_is_no_suspect() {
@@ -263,6 +289,11 @@ fn lost_spans_are_no_missing_calls() {
             pod == 1 && operation.starts_with("cart") && (request * 37 + operation.len() * 11) % 100 < 10
         });
         let report = self::report(&one_pod, Some(&usual()));
+        assert_ne!(report.verdict, Verdict::Suspects, "{lost}: {}", report.headline);
+        let later = shop_with_losses(0, 1_200, |request, _, operation| {
+            operation == lost && request >= 600 && request * 37 % 100 < 30
+        });
+        let report = self::report(&later, None);
         assert_ne!(report.verdict, Verdict::Suspects, "{lost}: {}", report.headline);
     }
 }

@@ -52,12 +52,12 @@ const CALLER_CALLS_MIN: f64 = 5.0;
 /// The rate of a path is extrapolated to at most this multiple of its calls in the baseline.
 const EXTRAPOLATION_MAX: f64 = 20.0;
 /// A call that was never made is new only if its caller was called so often in the baseline.
-const NEW_CALLER_CALLS_MIN: f64 = 20.0;
+pub(super) const NEW_CALLER_CALLS_MIN: f64 = 20.0;
 /// Calls are missing when there are no more than this part of those expected, or `factor_min` times as many calls of the
 /// caller without them.
 const MISSING_PART_MAX: f64 = 0.75;
 /// Factors between rates up to which they are drift: of calls without the callee, and of calls with it.
-const DRIFT_FACTOR: f64 = 1.5;
+pub(super) const DRIFT_FACTOR: f64 = 1.5;
 const DRIFT_PART: f64 = 0.9;
 
 /// Calls that changed, by kind and caller; those that hit the most requests first.
@@ -78,7 +78,7 @@ pub fn changed_calls(
         now,
         settings,
     };
-    let pairs: Vec<Pair> = comparison.pairs();
+    let pairs = pairs_of(&comparison.paths, &comparison.usual, &comparison.current);
     let candidates: Vec<Option<CallChangeKind>> = pairs.iter().map(|pair| comparison.kind(pair)).collect();
     let p_value = |(pair, kind): (&Pair, &Option<CallChangeKind>)| {
         kind.map_or(1.0, |kind| comparison.p_value(pair, kind))
@@ -93,7 +93,7 @@ pub fn changed_calls(
 }
 
 /// One change per kind and caller: the figures are those of the callee with the largest difference.
-fn by_caller(mut changes: Vec<CallChange>) -> Vec<CallChange> {
+pub(super) fn by_caller(mut changes: Vec<CallChange>) -> Vec<CallChange> {
     let size = |change: &CallChange| change.difference.abs();
     changes.sort_by(|a, b| size(b).total_cmp(&size(a)).then(a.callees.cmp(&b.callees)));
     let mut joined: BTreeMap<(CallChangeKind, OperationId), CallChange> = BTreeMap::new();
@@ -117,40 +117,48 @@ fn by_caller(mut changes: Vec<CallChange>) -> Vec<CallChange> {
 }
 
 /// A caller and a callee, with the call paths on which the caller was called in both populations.
-struct Pair {
-    caller: OperationId,
-    callee: OperationId,
+pub(super) struct Pair {
+    pub(super) caller: OperationId,
+    pub(super) callee: OperationId,
     /// By path of the caller: calls of the callee per call of the caller in the baseline.
     usual: HashMap<u32, Rates, Fast>,
     /// In the baseline, and in the window.
     earlier: PairCount,
-    later: PairCount,
+    pub(super) later: PairCount,
 }
 
 /// Per call of the caller.
 #[derive(Clone, Copy, Default)]
-struct Rates {
+pub(super) struct Rates {
     /// Share of calls of the caller that call the callee.
-    with: f64,
+    pub(super) with: f64,
     /// Calls of the callee that did not fail.
     good: f64,
 }
 
 /// Calls of a caller that did not fail, and its calls of a callee.
 #[derive(Clone, Copy, Default)]
-struct PairCount {
-    callers: f64,
+pub(super) struct PairCount {
+    pub(super) callers: f64,
     /// Callers with at least one call of the callee.
-    with: f64,
+    pub(super) with: f64,
     /// Calls of the callee that did not fail.
     good: f64,
     /// Rates expected from the baseline.
-    expected: Rates,
+    pub(super) expected: Rates,
 }
 
 impl PairCount {
-    fn without(&self) -> f64 {
+    pub(super) fn without(&self) -> f64 {
         self.callers - self.with
+    }
+
+    pub(super) fn add(&mut self, other: &PairCount) {
+        self.callers += other.callers;
+        self.with += other.with;
+        self.good += other.good;
+        self.expected.with += other.expected.with;
+        self.expected.good += other.expected.good;
     }
 
     /// The events of a kind, and how many are expected.
@@ -167,7 +175,7 @@ impl PairCount {
 }
 
 /// A table with the paths of its trees.
-struct Population<'a> {
+pub(super) struct Population<'a> {
     table: &'a OutcomeTable,
     trees: Vec<PathTree<'a>>,
     /// By path: the trees that have it, ascending.
@@ -186,14 +194,14 @@ struct PathTree<'a> {
 
 /// By path: calls that did not fail; and below callers that did not fail, calls that are the first of their operation, and
 /// calls that did not fail.
-struct PathTotals {
+pub(super) struct PathTotals {
     good: Vec<f64>,
     first: Vec<f64>,
     good_below: Vec<f64>,
 }
 
 impl<'a> Population<'a> {
-    fn new(table: &'a OutcomeTable, paths: &mut CallPaths) -> Population<'a> {
+    pub(super) fn new(table: &'a OutcomeTable, paths: &mut CallPaths) -> Population<'a> {
         let trees = table.trees.iter().map(|tree| {
             let mut seen = HashSet::new();
             let is_first = tree
@@ -220,7 +228,7 @@ impl<'a> Population<'a> {
         Population { table, trees, with_path, failed }
     }
 
-    fn totals(&self, paths: usize) -> PathTotals {
+    pub(super) fn totals(&self, paths: usize) -> PathTotals {
         let mut totals =
             PathTotals { good: vec![0.0; paths], first: vec![0.0; paths], good_below: vec![0.0; paths] };
         let mut add = |tree: &PathTree<'_>, errors: &[u32], requests: f64| {
@@ -248,7 +256,7 @@ impl<'a> Population<'a> {
     }
 
     /// Counts of every request with calls of the caller.
-    fn each_request(&self, pair: &Pair, mut count: impl FnMut(RequestNumbers, PairCount)) {
+    pub(super) fn each_request(&self, pair: &Pair, mut count: impl FnMut(RequestNumbers, PairCount)) {
         let with_caller = pair.usual.keys().filter_map(|&path| self.with_path.get(path as usize));
         let with_caller: BTreeSet<u32> = with_caller.flatten().copied().collect();
         for number in with_caller {
@@ -268,6 +276,11 @@ impl<'a> Population<'a> {
         }
     }
 
+    /// The block of a request if all are cut into `blocks` blocks of equally many.
+    pub(super) fn block(&self, request: RequestNumbers, blocks: usize) -> usize {
+        self.table.block(request.row, blocks)
+    }
+
     fn blocks(
         &self,
         pair: &Pair,
@@ -276,7 +289,7 @@ impl<'a> Population<'a> {
     ) -> Vec<BlockCount> {
         let mut counts = vec![BlockCount::default(); blocks];
         self.each_request(pair, |request, count| {
-            let (sum, count) = (&mut counts[self.table.block(request.row, blocks)], events(&count));
+            let (sum, count) = (&mut counts[self.block(request, blocks)], events(&count));
             sum.events += count.events;
             sum.exposure += count.exposure;
         });
@@ -325,39 +338,38 @@ struct Comparison<'a> {
     settings: &'a FailureSettings,
 }
 
-impl Comparison<'_> {
-    fn pairs(&self) -> Vec<Pair> {
-        let mut pairs: BTreeMap<(OperationId, OperationId), Pair> = BTreeMap::new();
-        for (path, step) in self.paths.paths.iter().enumerate() {
-            let Some(caller_path) = step.caller else { continue };
-            let (before, now) =
-                (self.usual.good[caller_path as usize], self.current.good[caller_path as usize]);
-            if before < CALLER_CALLS_MIN || now == 0.0 || now > EXTRAPOLATION_MAX * before {
-                continue;
-            }
-            let caller = self.paths.paths[caller_path as usize].operation;
-            let pair = pairs.entry((caller, step.operation)).or_insert_with(|| Pair {
-                caller,
-                callee: step.operation,
-                usual: HashMap::default(),
-                earlier: PairCount::default(),
-                later: PairCount::default(),
-            });
-            let usual =
-                Rates { with: self.usual.first[path] / before, good: self.usual.good_below[path] / before };
-            pair.usual.insert(caller_path, usual);
-            pair.earlier.callers += before;
-            pair.earlier.with += self.usual.first[path];
-            pair.earlier.good += self.usual.good_below[path];
-            pair.later.callers += now;
-            pair.later.with += self.current.first[path];
-            pair.later.good += self.current.good_below[path];
-            pair.later.expected.with += now * usual.with;
-            pair.later.expected.good += now * usual.good;
+/// All callers with what they call, given the totals of the baseline and of the window.
+pub(super) fn pairs_of(paths: &CallPaths, usual: &PathTotals, current: &PathTotals) -> Vec<Pair> {
+    let mut pairs: BTreeMap<(OperationId, OperationId), Pair> = BTreeMap::new();
+    for (path, step) in paths.paths.iter().enumerate() {
+        let Some(caller_path) = step.caller else { continue };
+        let (before, now) = (usual.good[caller_path as usize], current.good[caller_path as usize]);
+        if before < CALLER_CALLS_MIN || now == 0.0 || now > EXTRAPOLATION_MAX * before {
+            continue;
         }
-        pairs.into_values().collect()
+        let caller = paths.paths[caller_path as usize].operation;
+        let pair = pairs.entry((caller, step.operation)).or_insert_with(|| Pair {
+            caller,
+            callee: step.operation,
+            usual: HashMap::default(),
+            earlier: PairCount::default(),
+            later: PairCount::default(),
+        });
+        let rates = Rates { with: usual.first[path] / before, good: usual.good_below[path] / before };
+        pair.usual.insert(caller_path, rates);
+        pair.earlier.callers += before;
+        pair.earlier.with += usual.first[path];
+        pair.earlier.good += usual.good_below[path];
+        pair.later.callers += now;
+        pair.later.with += current.first[path];
+        pair.later.good += current.good_below[path];
+        pair.later.expected.with += now * rates.with;
+        pair.later.expected.good += now * rates.good;
     }
+    pairs.into_values().collect()
+}
 
+impl Comparison<'_> {
     /// What has changed by enough to matter, if it is not chance.
     fn kind(&self, pair: &Pair) -> Option<CallChangeKind> {
         let (settings, now) = (self.settings, &pair.later);

@@ -68,7 +68,7 @@ pub fn error_rises(
 }
 
 /// Fewest blocks before and after an onset.
-const SIDE_BLOCKS_MIN: usize = 3;
+pub(super) const SIDE_BLOCKS_MIN: usize = 3;
 
 /// Without a baseline: operations in which errors start more often from some time of the window on. `onset` returns the first
 /// row of requests from then on; it gets the ascending rows of requests that call the operation, and whether an error starts there.

@@ -11,6 +11,7 @@
 //! the caller that did not fail.
 
 mod calls;
+mod calls_since;
 mod errors;
 mod load;
 mod outcomes;
@@ -18,6 +19,7 @@ pub(crate) mod rates;
 mod some_replicas;
 
 pub use calls::{CallChange, CallChangeKind, changed_calls};
+pub use calls_since::missing_calls_since;
 pub use errors::{ErrorRate, ErrorRise, error_rises, errors_since, frequent_errors, uneven_errors};
 pub use load::{ReplicaCalls, UnevenLoad, uneven_load};
 pub use outcomes::{FailedRequest, OutcomeTable, OutcomeTree, RequestNumbers};

@@ -1,8 +1,11 @@
-//! Errors without a baseline: compared with the time before them, or only mentioned.
+//! Failures without a baseline: compared with the time before them, or only mentioned.
 
 use super::failures::OutcomeStudy;
 use crate::diagnose::answer::{Evidence, Suspect};
-use laggard_localize::{ErrorRise, errors_since, find_rate_onset, frequent_errors};
+use laggard_localize::{
+    CallChange, ErrorRise, errors_since, find_rate_onset, frequent_errors, missing_calls_since,
+};
+use laggard_model::{OperationId, SpanKind};
 
 /// Most operations mentioned that fail often.
 const FREQUENT_ERRORS_MAX: usize = 3;
@@ -20,6 +23,18 @@ impl OutcomeStudy<'_> {
             rows.iter().map(|&(row, _)| row).find(|&row| start(row) >= onset)
         };
         errors_since(&self.window.table, &self.question.settings.sites.failures, onset)
+    }
+
+    /// Calls that are no longer made from some time of the window on, if there is no baseline. Messages are often processed
+    /// later, so those sent at the end of the window seem not to be processed.
+    pub(super) fn missing_since(&self) -> Vec<CallChange> {
+        if self.study.baseline.is_some() {
+            return Vec::new();
+        }
+        let names = self.study.union.names();
+        let is_message = |callee: OperationId| names.operation_key(callee).kind == SpanKind::Consumer;
+        let settings = &self.question.settings.sites.failures;
+        missing_calls_since(&self.window.table, settings, |callee| !is_message(callee))
     }
 
     /// Without a baseline, what fails often enough to be mentioned and is no suspect.

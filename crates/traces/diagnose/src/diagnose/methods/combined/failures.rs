@@ -47,7 +47,7 @@ pub(super) fn find(outcomes: &OutcomeStudy<'_>) -> Failures {
         None => {
             let replica_of = |number, node| outcomes.window.replica_of(number, node);
             let uneven = uneven_errors(window, &settings.failures, &settings.culprits, replica_of);
-            (uneven.into_iter().chain(outcomes.errors_since()).collect(), Vec::new())
+            (uneven.into_iter().chain(outcomes.errors_since()).collect(), outcomes.missing_since())
         }
     };
     let failed: BTreeSet<u32> = errors.iter().flat_map(|rise| rise.hit.iter().map(|hit| hit.row)).collect();
@@ -90,7 +90,8 @@ fn hits(suspect: &Suspect) -> u64 {
 
 /// Adds suspects by failures to slow ones, which are in the order of their excess. Failing calls are retried and waited for, so
 /// what fails precedes the slow suspects that hit no more other requests than it does itself, and its callers. An operation
-/// that makes fewer calls, without an error, delays no request: it only precedes its callers.
+/// that makes fewer calls, without an error, delays no request: it only precedes its callers, and what only explains slow
+/// requests.
 pub(super) fn join(slow: Vec<Suspect>, failures: Failures, surveyed: &SurveyResult) -> Vec<Suspect> {
     let mut all = slow;
     for suspect in failures.calling {
@@ -127,6 +128,9 @@ pub(super) fn join(slow: Vec<Suspect>, failures: Failures, surveyed: &SurveyResu
 const CALLER_SHARE_MIN: f64 = 0.1;
 
 fn explains(failing: &Suspect, slow: &Suspect, callers: &BTreeSet<OperationId>) -> bool {
+    if !slow.stands_out {
+        return true;
+    }
     let (Some(failed), Some(slowed)) = (&failing.hits, &slow.hits) else { return true };
     let common = slowed.hit.iter().filter(|row| failed.hit.binary_search(row).is_ok()).count() as u64;
     let is_caller = callers.contains(&slow.operation)
