@@ -148,7 +148,7 @@ fn ties_between_names_do_not_depend_on_the_units() {
 }
 
 #[test]
-fn a_window_and_its_baseline_are_taken_without_what_lies_outside() {
+fn a_window_and_its_baseline_are_selected_without_what_lies_outside() {
     let simulated = few(Scenario::RandomDevice);
     let units = units(&simulated, false);
     let time_at = |share: f64| {
@@ -171,7 +171,7 @@ fn a_window_and_its_baseline_are_taken_without_what_lies_outside() {
 }
 
 #[test]
-fn above_the_limit_the_same_is_found_and_the_report_says_what_was_left_out() {
+fn above_the_limit_the_same_is_found_and_the_report_states_what_was_left_out() {
     let simulated = Settings { requests_per_service: 3_000, ..few(Scenario::RandomDevice) };
     let units = units(&simulated, false);
     let all = all_at_once(&units);

@@ -51,11 +51,11 @@ pub fn missing_calls_since(
     };
     let pairs: Vec<Pair> = pairs_of(&paths, &totals, &totals).into_iter().filter(may_be_missing).collect();
     let tests = (pairs.len() * blocks) as f64;
-    let search = Search { requests, blocks, tests, settings };
+    let search = OnsetSearch { requests, blocks, tests, settings };
     by_caller(pairs.iter().filter_map(|pair| search.missing_since(pair)).collect())
 }
 
-struct Search<'a> {
+struct OnsetSearch<'a> {
     requests: Population<'a>,
     blocks: usize,
     /// Number of hypotheses: pairs of caller and callee, times when the share may have changed.
@@ -63,7 +63,7 @@ struct Search<'a> {
     settings: &'a FailureSettings,
 }
 
-impl Search<'_> {
+impl OnsetSearch<'_> {
     fn missing_since(&self, pair: &Pair) -> Option<CallChange> {
         let mut counts = vec![PairCount::default(); self.blocks];
         self.requests.each_request(pair, |request, count| {
@@ -157,7 +157,7 @@ mod tests {
     }
 
     /// Requests in which `get` (1), called by `buy` (0), calls `read` (2) where `reads` says so.
-    fn found(reads: impl Fn(u32) -> bool) -> Vec<CallChange> {
+    fn findings(reads: impl Fn(u32) -> bool) -> Vec<CallChange> {
         let tree = |operations: usize| OutcomeTree {
             operation: (0..operations).map(operation).collect(),
             parent: (0..operations as u32).map(|node| node.checked_sub(1)).collect(),
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn half_of_the_calls_return_early_from_a_fifth_of_the_window_on() {
-        let found = found(|number| number < 320 || is_in(0.5, number));
+        let found = findings(|number| number < 320 || is_in(0.5, number));
         let [change] = &found[..] else { panic!("{found:?}") };
         assert_eq!((change.caller, &change.callees[..]), (operation(1), &[operation(2)][..]));
         // Onsets are those of blocks of a hundred requests.
@@ -192,18 +192,18 @@ mod tests {
 
     #[test]
     fn what_is_missing_all_the_time_in_a_burst_or_until_some_time_is_usual() {
-        assert_eq!(found(|number| is_in(0.6, number)), []);
-        assert_eq!(found(|number| !(700..760).contains(&number)), [], "a burst");
-        assert_eq!(found(|number| number > 800 || is_in(0.5, number)), [], "until the middle");
-        assert_eq!(found(|number| number > 10), [], "hardly ever");
+        assert_eq!(findings(|number| is_in(0.6, number)), []);
+        assert_eq!(findings(|number| !(700..760).contains(&number)), [], "a burst");
+        assert_eq!(findings(|number| number > 800 || is_in(0.5, number)), [], "until the middle");
+        assert_eq!(findings(|number| number > 10), [], "hardly ever");
     }
 
     #[test]
     fn a_cache_that_fills_is_usual() {
         let filled = |number: u32| (f64::from(number) / f64::from(REQUESTS) * 2.0).min(1.0);
-        assert_eq!(found(|number| !is_in(0.9 * filled(number), number)), []);
+        assert_eq!(findings(|number| !is_in(0.9 * filled(number), number)), []);
         assert_eq!(
-            found(|number| is_in(if number < 320 { 0.4 } else { 0.1 }, number)),
+            findings(|number| is_in(if number < 320 { 0.4 } else { 0.1 }, number)),
             [],
             "was optional before"
         );

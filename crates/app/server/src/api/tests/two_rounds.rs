@@ -43,7 +43,7 @@ async fn report(server: &TestServer, question: Value) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn frequent_requests_are_thinned_above_the_limit_and_the_report_says_so() {
+async fn frequent_requests_are_thinned_above_the_limit_and_the_report_states_it() {
     let (whole, limited) = (server(1_000_000).await, server(2_000).await);
     let question = json!({"since": START, "until": START + 600 * SECOND});
     let (whole, limited) = (report(&whole, question.clone()).await, report(&limited, question).await);
