@@ -257,7 +257,7 @@ fn without_a_baseline_an_early_return_is_compared_with_the_time_before_it() {
     assert_eq!(alone.verdict, Verdict::Suspects);
 
     // As often throughout the window: nothing shows that it is new.
-    let window = shop(0, 1_200, |request, _| Cart::Reads(u64::from(request % 2)));
+    let window = shop(0, 1_200, |request, _| Cart::Reads((request % 2) as u64));
     assert_ne!(report(&window, None).verdict, Verdict::Suspects);
 }
 

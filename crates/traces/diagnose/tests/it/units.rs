@@ -45,7 +45,7 @@ fn units(settings: &Settings, twins: bool) -> Vec<Unit> {
 fn twin(batch: &mut Batch, span: &SpanRecord<'_>) {
     let (service, replica) = (format!("a-{}", span.service), format!("a-{}", span.replica));
     batch.span(&SpanRecord {
-        trace_id: TraceId::from_value(span.trace_id.value() ^ 1 << 127),
+        trace_id: TraceId::from_value(span.trace_id.value() ^ (1 << 127)),
         service: &service,
         replica: &replica,
         ..*span
@@ -70,7 +70,7 @@ fn folded<F: UnitFold>(fold: &F, units: &[Unit], workers: usize, seed: u64) -> F
     let gathering = Mutex::new(Gathering::new(fold, ids));
     let runs: Vec<&[Unit]> = units.chunks(1 + (seed % 3) as usize).collect();
     let mut order: Vec<usize> = (0..runs.len()).collect();
-    order.sort_by_key(|&run| laggard_model::mix64(seed ^ run as u64 + 1));
+    order.sort_by_key(|&run| laggard_model::mix64(seed ^ (run as u64 + 1)));
     std::thread::scope(|scope| {
         for worker in 0..workers {
             let (gathering, runs, order) = (&gathering, &runs, &order);

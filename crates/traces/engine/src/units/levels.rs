@@ -98,7 +98,7 @@ impl LevelCounts {
     }
 
     /// Requests of a level and above.
-    fn from_level(&self, level: u32) -> CallCount {
+    fn at_or_above(&self, level: u32) -> CallCount {
         let mut sum = CallCount::default();
         self.0.iter().skip(level as usize).for_each(|&count| sum.add(count));
         sum
@@ -161,7 +161,7 @@ impl Levels {
     /// stays whole. With so many rare kinds that this does not suffice, all have one level.
     pub(super) fn within(counts: &KindCounts, calls_max: u64) -> Levels {
         let calls = |most: u64| {
-            let retained = counts.values().map(|kind| kind.from_level(kind.level_within(most)).calls);
+            let retained = counts.values().map(|kind| kind.at_or_above(kind.level_within(most)).calls);
             retained.fold(0_u64, u64::saturating_add)
         };
         if calls(u64::MAX) <= calls_max {
@@ -183,10 +183,10 @@ impl Levels {
     /// Kinds of at most `most` calls each; what is left of `calls_max` goes to the rarest first.
     fn with_the_rest(counts: &KindCounts, most: u64, calls_max: u64) -> Levels {
         let mut kinds: Vec<(u64, u32, u32)> = (counts.iter())
-            .map(|(&number, kind)| (kind.from_level(0).calls, number, kind.level_within(most)))
+            .map(|(&number, kind)| (kind.at_or_above(0).calls, number, kind.level_within(most)))
             .collect();
         kinds.sort_unstable();
-        let selected = kinds.iter().map(|&(_, number, level)| counts[&number].from_level(level).calls);
+        let selected = kinds.iter().map(|&(_, number, level)| counts[&number].at_or_above(level).calls);
         let mut left = calls_max - selected.sum::<u64>();
         for (_, number, level) in &mut kinds {
             while let Some(below) = level.checked_sub(1)
@@ -223,7 +223,7 @@ impl Levels {
     /// What is taken of what was counted.
     pub(super) fn selected(&self, counts: &KindCounts) -> CallCount {
         let mut sum = CallCount::default();
-        counts.iter().for_each(|(&kind, count)| sum.add(count.from_level(self.of(kind))));
+        counts.iter().for_each(|(&kind, count)| sum.add(count.at_or_above(self.of(kind))));
         sum
     }
 }

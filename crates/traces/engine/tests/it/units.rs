@@ -50,7 +50,7 @@ fn unit(number: usize, traces: &[TraceFields]) -> RequestSlice {
     let mut attributes = Vec::new();
     let mut facts = SliceFacts::default();
     for (index, fields) in traces.iter().enumerate() {
-        let trace = TraceId::from_value((number as u128) << 64 | index as u128 + 1);
+        let trace = TraceId::from_value(((number as u128) << 64) | (index as u128 + 1));
         let mut row =
             |span: u64, parent: u64, operation: String, replica: u8, start: i64, length: u64| SpanRow {
                 trace,
