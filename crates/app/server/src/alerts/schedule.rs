@@ -109,7 +109,6 @@ async fn evaluate_tenant(
             handle,
             memory_bytes: run.alerts.memory.at_most_a_quarter(run.alerts.settings.memory.bytes()) as u64,
             memory: run.alerts.memory.clone(),
-            interval: run.alerts.slice,
             threads: half_of_the_processors(),
         };
         let changes = match (skipped, permit) {

@@ -28,8 +28,6 @@ pub(crate) struct Alerts {
     pub(super) memory: Arc<ProcessMemory>,
     /// Limits the queries that run at a time, those of people included.
     pub(super) queries: Arc<Semaphore>,
-    /// Length of the store's slices.
-    pub(super) slice: Nanos,
     pub(super) stopping: CancellationToken,
 }
 
@@ -61,7 +59,6 @@ impl Alerts {
             tenants,
             memory,
             queries,
-            slice: settings.raw.store.slice.nanos(),
             stopping,
         }))
     }

@@ -1,11 +1,9 @@
 //! Reads the requests of an evaluation from the store, within a limit of memory.
 
 use crate::operations::ProcessMemory;
-use laggard_engine::{RequestSlice, Requests};
-use laggard_model::{Nanos, Timestamp, TraceId};
+use laggard_engine::{Levels, RequestSlice, Requests, Take};
 use laggard_params::Window;
 use laggard_store::{StoreError, View};
-use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use tokio::runtime::Handle;
@@ -14,7 +12,7 @@ use tokio::runtime::Handle;
 pub(super) const CALL_BYTES: u64 = 32;
 
 /// Beyond this multiple of the limit, reading everything for a sample would use too much processor time.
-const READ_FACTOR_MAX: u64 = 4;
+const READ_FACTOR_MAX: u64 = 16;
 
 /// Why windows were not read.
 #[derive(Debug)]
@@ -33,21 +31,19 @@ pub(super) struct StoreReader {
     pub(super) memory_bytes: u64,
     /// Of which windows of samples and kernel graphs have their parts.
     pub(super) memory: Arc<ProcessMemory>,
-    /// Length of the intervals that are read one by one for a sample.
-    pub(super) interval: Nanos,
     pub(super) threads: NonZeroUsize,
 }
 
 /// Requests, or a fair sample of them.
 pub(super) struct RequestSample {
     pub(super) requests: Arc<Requests>,
-    /// One in this number of traces was read.
+    /// One in this number of requests was read: a power of 2.
     pub(super) sampled_one_in: u64,
 }
 
 impl StoreReader {
-    /// Requests that start in some windows, and perhaps others near them. Where they would not fit, traces are selected
-    /// by a hash of their ids, which is a fair sample.
+    /// Requests that start in some windows, and perhaps others near them. Where they would not fit, a fair sample of them
+    /// is, by their hashes.
     ///
     /// # Errors
     /// When the windows have far more than fits, or the store cannot be read.
@@ -87,25 +83,14 @@ impl StoreReader {
         self.handle.block_on(read).map_err(ReadError::Store)
     }
 
-    /// Interval by interval, so that only one of them is in memory completely.
+    /// A few segments at a time, so that all of them are never in memory.
     fn sample(&self, windows: &[Window], one_in: u64) -> Result<Vec<Arc<RequestSlice>>, ReadError> {
-        let mut selected = Vec::new();
-        let mut seen = HashSet::new();
-        for interval in windows.iter().flat_map(|window| intervals(*window, self.interval)) {
-            for slice in self.slices(interval)? {
-                let inside = slice.requests.iter().filter(|request| {
-                    (interval.since..=interval.until).contains(&request.start)
-                        && is_selected(request.trace, one_in)
-                });
-                // A trace that lies in two intervals or windows is read once.
-                let traces: HashSet<TraceId> =
-                    inside.map(|request| request.trace).filter(|trace| seen.insert(*trace)).collect();
-                if !traces.is_empty() {
-                    selected.push(Arc::new(slice.retain_traces(|trace| traces.contains(&trace))));
-                }
-            }
-        }
-        Ok(selected)
+        let times: Vec<_> = windows.iter().map(|window| window.since..=window.until).collect();
+        let take = Take { read: times.clone(), levels: Levels::uniform(one_in.ilog2()) };
+        let mut units = self.view.units(times);
+        let mut selected = self.handle.block_on(units.fold(take)).map_err(ReadError::Store)?;
+        units.facts().for_each(|facts| selected.add_facts(facts));
+        Ok(selected.into_slices().into_iter().map(Arc::new).collect())
     }
 }
 
@@ -122,38 +107,10 @@ fn merge_overlapping(windows: &[Window]) -> Vec<Window> {
     merged
 }
 
-/// Selects the same traces in every evaluation and window.
-fn is_selected(trace: TraceId, one_in: u64) -> bool {
-    let hash = laggard_model::Fingerprint::from_bytes(&trace.value().to_le_bytes()).value() as u64;
-    hash.is_multiple_of(one_in)
-}
-
-fn intervals(window: Window, length: Nanos) -> impl Iterator<Item = Window> {
-    let last = move |since: Timestamp| since.plus(length).minus(Nanos::from_ns(1)).min(window.until);
-    let next = move |interval: &Window| {
-        (interval.until < window.until).then(|| {
-            let since = interval.until.plus(Nanos::from_ns(1));
-            Window { since, until: last(since) }
-        })
-    };
-    std::iter::successors(Some(Window { since: window.since, until: last(window.since) }), next)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn intervals_tile_a_window() {
-        let time = Timestamp::from_unix_ns;
-        let window = Window { since: time(5), until: time(27) };
-        let bounds: Vec<(i64, i64)> = intervals(window, Nanos::from_ns(10))
-            .map(|interval| (interval.since.unix_ns(), interval.until.unix_ns()))
-            .collect();
-        assert_eq!(bounds, [(5, 14), (15, 24), (25, 27)]);
-        let instant = Window { since: time(5), until: time(5) };
-        assert_eq!(intervals(instant, Nanos::from_ns(10)).count(), 1);
-    }
+    use laggard_model::Timestamp;
 
     #[test]
     fn overlapping_windows_are_read_once() {
@@ -163,12 +120,5 @@ mod tests {
         };
         let merged = merge_overlapping(&[window(50, 60), window(0, 10), window(5, 20), window(20, 30)]);
         assert_eq!(merged, [window(0, 30), window(50, 60)]);
-    }
-
-    #[test]
-    fn one_trace_in_n_is_selected() {
-        let selected = (1..=40_000_u128).filter(|&id| is_selected(TraceId::from_value(id), 4)).count();
-        assert!((9_700..10_300).contains(&selected), "{selected}");
-        assert!((1..100_u128).all(|id| is_selected(TraceId::from_value(id), 1)));
     }
 }

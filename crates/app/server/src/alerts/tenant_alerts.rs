@@ -87,7 +87,7 @@ pub(crate) struct EvaluationRecord {
     /// The window that was, or would have been evaluated.
     pub(crate) window: Option<Interval>,
     pub(crate) baseline: Option<Interval>,
-    /// One in this number of traces was evaluated.
+    /// One in this number of requests was evaluated.
     pub(crate) sampled_one_in: u64,
 }
 

@@ -10,9 +10,6 @@ const WINDOWS_MAX: usize = 4;
 /// Bytes of their slices together, at most; the merged requests need some more. Slices are shared with the store's own cache.
 pub(crate) const BYTES_MAX: usize = 512 << 20;
 
-/// A window that has not been used for this long is dropped.
-const IDLE: Duration = Duration::from_secs(60);
-
 /// The last windows, the latest last.
 pub(crate) struct RequestCache {
     bytes_max: usize,
@@ -71,26 +68,13 @@ impl RequestCache {
         self.windows().clear();
     }
 
-    /// Drops unused windows; returns whether any is left.
-    pub(crate) fn expire(&self) -> bool {
-        let mut windows = self.windows();
-        windows.retain(|window| window.used.elapsed() < IDLE);
-        !windows.is_empty()
+    /// Drops windows that have not been used for this long.
+    pub(crate) fn expire(&self, idle: Duration) {
+        self.windows().retain(|window| window.used.elapsed() < idle);
     }
 
     fn windows(&self) -> MutexGuard<'_, Vec<CachedWindow>> {
         self.windows.lock().expect("no thread panics while it holds the lock")
-    }
-}
-
-/// Drops unused windows as long as the server runs.
-pub(crate) async fn keep_expiring(cache: Arc<RequestCache>) {
-    loop {
-        tokio::time::sleep(IDLE / 4).await;
-        cache.expire();
-        if Arc::strong_count(&cache) == 1 {
-            return;
-        }
     }
 }
 
@@ -118,6 +102,9 @@ mod tests {
         assert!(Arc::ptr_eq(&cache.get(&windows[5]).unwrap(), &made[5]));
         assert!(cache.get(&windows[1]).is_none(), "only the latest are cached");
         assert!(cache.get(&windows[5][..1]).is_none() && cache.get(&[slice(), slice()]).is_none());
-        assert!(cache.expire(), "they were used just now");
+        cache.expire(Duration::from_secs(3600));
+        assert!(cache.get(&windows[5]).is_some(), "it was used just now");
+        cache.expire(Duration::ZERO);
+        assert!(cache.get(&windows[5]).is_none());
     }
 }

@@ -10,10 +10,11 @@ use crate::tenants::Tenant;
 use axum::extract::State;
 use axum::{Extension, Json};
 use laggard_engine::Requests;
-use laggard_model::{Nanos, ServiceId, Timestamp};
+use laggard_localize::CloudDiagSettings;
+use laggard_model::{Fingerprint, Nanos, ServiceId, Timestamp};
 use laggard_params::{Moment, Window};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use utoipa::{IntoParams, ToSchema};
 
@@ -126,23 +127,22 @@ impl Bins {
     }
 
     fn overview(&self, requests: &Requests, service: Option<&str>) -> Overview {
+        let (charted, omitted) = self.charted_services(requests, service);
         let names = requests.names();
-        let mut by_service: BTreeMap<ServiceId, Vec<Latencies>> = BTreeMap::new();
+        let empty = || vec![Latencies::default(); self.bins as usize];
+        let mut by_service: BTreeMap<ServiceId, Vec<Latencies>> =
+            charted.iter().map(|&service| (service, empty())).collect();
         for request in requests.within(self.window.since, self.window.until).iter() {
             let entered = names.service_of(request.tree().operation[0]);
-            let bins =
-                by_service.entry(entered).or_insert_with(|| vec![Latencies::default(); self.bins as usize]);
-            bins[self.of(request.start())].add(&request);
+            if let Some(bins) = by_service.get_mut(&entered) {
+                bins[self.of(request.start())].add(&request);
+            }
         }
-        let mut services: Vec<ServiceOverTime> = (by_service.into_iter())
-            .map(|(id, bins)| (names.service_name(id), bins))
-            .filter(|(name, _)| service.is_none_or(|requested| requested == *name))
-            .map(|(name, bins)| over_time(name, bins))
-            .collect();
-        let total = |service: &ServiceOverTime| service.requests.iter().sum::<u64>();
-        services.sort_by(|a, b| total(b).cmp(&total(a)).then_with(|| a.name.cmp(&b.name)));
-        let omitted = services.len().saturating_sub(SERVICES_MAX) as u64;
-        services.truncate(SERVICES_MAX);
+        let figures = |id: ServiceId| {
+            let bins = by_service.remove(&id).expect("every service is charted once");
+            over_time(names.service_name(id), bins)
+        };
+        let services = charted.into_iter().map(figures).collect();
         Overview {
             since_ns: self.window.since.unix_ns(),
             bin_ns: self.bin_ns as u64,
@@ -153,11 +153,30 @@ impl Bins {
         }
     }
 
+    /// The services with the most requests in the window, the most first, and how many others there are. Counted before anything is
+    /// charted: there may be tens of thousands.
+    fn charted_services(&self, requests: &Requests, service: Option<&str>) -> (Vec<ServiceId>, u64) {
+        let names = requests.names();
+        let mut counts: BTreeMap<ServiceId, u64> = BTreeMap::new();
+        for request in requests.within(self.window.since, self.window.until).iter() {
+            *counts.entry(names.service_of(request.tree().operation[0])).or_default() += 1;
+        }
+        let name = |id: ServiceId| names.service_name(id);
+        let mut found: Vec<(ServiceId, u64)> = (counts.into_iter())
+            .filter(|&(id, _)| service.is_none_or(|requested| requested == name(id)))
+            .collect();
+        found.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| name(a.0).cmp(name(b.0))));
+        let omitted = found.len().saturating_sub(SERVICES_MAX) as u64;
+        found.truncate(SERVICES_MAX);
+        (found.into_iter().map(|(id, _)| id).collect(), omitted)
+    }
+
     fn anomalies(&self, requests: &Requests, service: Option<&str>) -> Vec<Anomaly> {
+        let frequent = frequent_categories(requests, self.window, service);
         let intervals = Bins::new(self.window, INTERVALS);
         let mut by_category: BTreeMap<String, Vec<Anomaly>> = BTreeMap::new();
         for interval in (0..INTERVALS).map(|index| intervals.interval(index)) {
-            for anomaly in anomalies_of(requests, interval, service) {
+            for anomaly in anomalies_of(requests, interval, &frequent) {
                 let known = by_category.entry(anomaly.category.clone()).or_default();
                 match known.last_mut() {
                     // One that continues the last is the same.
@@ -194,12 +213,21 @@ fn over_time(name: &str, bins: Vec<Latencies>) -> ServiceOverTime {
     }
 }
 
-fn anomalies_of(requests: &Requests, interval: Window, service: Option<&str>) -> Vec<Anomaly> {
+/// The categories with enough requests in a window to be judged in a part of it.
+fn frequent_categories(requests: &Requests, window: Window, service: Option<&str>) -> HashSet<Fingerprint> {
     let names = requests.names();
-    let categories = Categories::of(requests, interval, |category| {
-        service
-            .is_none_or(|requested| names.operation_key(category.positions[0].operation).service == requested)
+    let categories = Categories::of(requests, window, |category| {
+        let entry = category.positions[0].operation;
+        service.is_none_or(|requested| names.operation_key(entry).service == requested)
     });
+    let requests_min = CloudDiagSettings::default().requests_min as u64;
+    let frequent = categories.iter().filter(|(_, category)| category.requests() >= requests_min);
+    frequent.map(|(shape, _)| shape.id).collect()
+}
+
+fn anomalies_of(requests: &Requests, interval: Window, frequent: &HashSet<Fingerprint>) -> Vec<Anomaly> {
+    let names = requests.names();
+    let categories = Categories::of(requests, interval, |category| frequent.contains(&category.id));
     let anomalous = categories.iter().filter_map(|(shape, category)| {
         let key = names.operation_key(shape.positions[0].operation);
         Some(Anomaly {

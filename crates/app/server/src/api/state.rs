@@ -1,6 +1,6 @@
 //! The state of the API's handlers. It refers to every other part of the server, none of which knows the API.
 
-use super::cache::{BYTES_MAX, RequestCache, keep_expiring};
+use super::cache::{BYTES_MAX, RequestCache};
 use super::client_id::{ClientId, SharedPermit, SharedPermits};
 use super::jobs::{JobLimits, Jobs};
 use super::metrics::Scrapes;
@@ -68,7 +68,6 @@ impl Api {
     /// `queries` limits the queries of people and of continuous detection together. Needs a running runtime.
     pub(crate) fn new(settings: &ServeSettings, memory: Arc<ProcessMemory>, queries: Arc<Semaphore>) -> Api {
         let cache = Arc::new(RequestCache::new(memory.at_most_an_eighth(BYTES_MAX)));
-        tokio::spawn(keep_expiring(cache.clone()));
         let running = Arc::<RunningWork>::default();
         Api {
             calls_max: u64::from(settings.limits.calls).min(memory.calls_max()),

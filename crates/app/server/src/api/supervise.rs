@@ -9,10 +9,14 @@ const EVERY: Duration = Duration::from_millis(50);
 const SETTLED: Duration = Duration::from_secs(1);
 /// Caches are dropped at most once in this time.
 const CACHES_DROPPED: Duration = Duration::from_secs(5);
+/// What has not been used for this long is dropped from caches, so that an idle server needs little memory.
+const IDLE: Duration = Duration::from_secs(45);
+/// How often that is looked for.
+const EXPIRED: Duration = Duration::from_secs(5);
 
 /// Runs until the server stops.
 pub(crate) async fn supervise(state: AppState, run_time: Duration) {
-    let (mut ended, mut dropped) = (None, None);
+    let (mut ended, mut dropped, mut expired) = (None, None, None);
     let may_again = |last: Option<Instant>, after: Duration| last.is_none_or(|last| last.elapsed() > after);
     loop {
         tokio::select! {
@@ -22,6 +26,10 @@ pub(crate) async fn supervise(state: AppState, run_time: Duration) {
         state.api.running.end_overdue(run_time);
         state.memory.measure();
         state.tenants.store_memory().set_compaction_waits(state.memory.is_short());
+        if may_again(expired, EXPIRED) {
+            expire_caches(&state);
+            expired = Some(Instant::now());
+        }
         if (state.memory.is_tight() || state.memory.is_wanted()) && may_again(dropped, CACHES_DROPPED) {
             drop_caches(&state);
             dropped = Some(Instant::now());
@@ -32,6 +40,11 @@ pub(crate) async fn supervise(state: AppState, run_time: Duration) {
             tracing::warn!(limit, "a question was ended: the process is close to its limit of memory");
         }
     }
+}
+
+fn expire_caches(state: &AppState) {
+    state.api.cache.expire(IDLE);
+    state.tenants.all().iter().for_each(|tenant| tenant.store.expire_memory(IDLE));
 }
 
 fn drop_caches(state: &AppState) {

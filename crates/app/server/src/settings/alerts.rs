@@ -52,7 +52,7 @@ settings! {
         cpu_min ("alerts.cpu_min"): f64 = 0.02, within(0.001, 1.0);
         /// Part of every server's CPU to be kept free, as a share; 0 for none
         reserve ("alerts.reserve"): f64 = 0.0, within(0.0, 0.99);
-        /// Most memory for the requests of one evaluation; beyond it, a sample of the traces is evaluated
+        /// Most memory for the requests of one evaluation; beyond it, a sample of them is evaluated
         memory ("alerts.memory"): Size = Size(256 << 20), at_least(1.0);
         /// URL of the pages for links in notifications; `off` for the address of `http`
         pages ("alerts.pages"): Option<String> = None, any();

@@ -157,6 +157,11 @@ impl Levels {
         Levels::default()
     }
 
+    /// One request in 2^`level` of every kind: a fair sample.
+    pub fn uniform(level: u32) -> Levels {
+        Levels { kinds: BTreeMap::new(), others: level }
+    }
+
     /// The levels at which there are at most `calls_max` calls: the most frequent kinds are thinned until all fit, and what is rare
     /// stays whole. With so many rare kinds that this does not suffice, all have one level.
     pub(super) fn within(counts: &KindCounts, calls_max: u64) -> Levels {
@@ -175,7 +180,7 @@ impl Levels {
         if fits < KIND_CALLS_MIN {
             let mut all = LevelCounts::default();
             counts.values().for_each(|kind| all.merge(kind));
-            return Levels { kinds: BTreeMap::new(), others: all.level_within(calls_max) };
+            return Levels::uniform(all.level_within(calls_max));
         }
         Levels::with_the_rest(counts, fits, calls_max)
     }

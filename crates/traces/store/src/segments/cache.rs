@@ -4,6 +4,7 @@ use crate::budget::SharedMemory;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 /// An LRU cache: the least recently used values are evicted first. Caches of stores that share memory have equal parts of it.
 pub(crate) struct Cache<K, V> {
@@ -23,6 +24,7 @@ struct CacheEntry<V> {
     value: Arc<V>,
     bytes: usize,
     used: u64,
+    used_at: Instant,
 }
 
 impl<K, V> CacheState<K, V> {
@@ -37,6 +39,13 @@ impl<K: Eq + Hash + Clone, V> Cache<K, V> {
         Cache { bytes_max, all, state: Mutex::new(CacheState::empty()) }
     }
 
+    /// Evicts what has not been used for this long.
+    pub(crate) fn expire(&self, idle: Duration) {
+        let mut state = self.state.lock().expect("no thread panics while it holds the lock");
+        state.entries.retain(|_, entry| entry.used_at.elapsed() < idle);
+        state.bytes = state.entries.values().map(|entry| entry.bytes).sum();
+    }
+
     /// Evicts everything.
     pub(crate) fn clear(&self) {
         let mut state = self.state.lock().expect("no thread panics while it holds the lock");
@@ -49,6 +58,7 @@ impl<K: Eq + Hash + Clone, V> Cache<K, V> {
         let now = state.clock;
         let found = state.entries.get_mut(key)?;
         found.used = now;
+        found.used_at = Instant::now();
         Some(Arc::clone(&found.value))
     }
 
@@ -60,7 +70,7 @@ impl<K: Eq + Hash + Clone, V> Cache<K, V> {
         }
         let mut state = self.state.lock().expect("no thread panics while it holds the lock");
         state.clock += 1;
-        let entry = CacheEntry { value, bytes, used: state.clock };
+        let entry = CacheEntry { value, bytes, used: state.clock, used_at: Instant::now() };
         state.bytes += bytes;
         if let Some(before) = state.entries.insert(key, entry) {
             state.bytes -= before.bytes;
@@ -94,6 +104,19 @@ mod tests {
         assert_eq!(cache.get(&1).as_deref(), Some(&"complete"));
         cache.clear();
         assert!(cache.get(&1).is_none());
+    }
+
+    #[test]
+    fn unused_values_expire_and_leave_room() {
+        let cache: Cache<u32, &str> = Cache::new(10, SharedMemory::default());
+        cache.put(1, Arc::new("one"), 6);
+        cache.expire(Duration::from_secs(3600));
+        assert!(cache.get(&1).is_some());
+        cache.expire(Duration::ZERO);
+        assert!(cache.get(&1).is_none());
+        cache.put(2, Arc::new("two"), 5);
+        cache.put(3, Arc::new("three"), 5);
+        assert!(cache.get(&2).is_some() && cache.get(&3).is_some());
     }
 
     #[test]

@@ -233,7 +233,7 @@ impl SegmentsInner {
         segment: &Segment,
         traces: &Arc<HashSet<TraceId>>,
     ) -> Result<Arc<RequestSlice>, SegmentError> {
-        let slice = self.slice(segment).await?;
+        let slice = self.slice_once(segment).await?;
         let table = self.spans(segment, Selection::These(Arc::clone(traces))).await?;
         if table.rows.is_empty() {
             return Ok(slice);

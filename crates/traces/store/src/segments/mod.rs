@@ -59,6 +59,7 @@ use laggard_model::{Nanos, Timestamp};
 use object_store::ObjectStore;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 /// The segments of one store. A handle: clones are the same segments. One process at a time may write.
 #[derive(Clone)]
@@ -163,6 +164,11 @@ impl Segments {
     /// Evicts decoded data from memory.
     pub(crate) fn release_memory(&self) {
         self.shared.release_memory();
+    }
+
+    /// Evicts decoded data that has not been used for this long.
+    pub(crate) fn expire_memory(&self, idle: Duration) {
+        self.shared.expire_memory(idle);
     }
 
     /// How long data is kept after it arrived; `None` for ever.

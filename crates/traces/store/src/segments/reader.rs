@@ -168,8 +168,14 @@ impl SegmentsInner {
 
     /// Requests of a segment as they were written.
     pub(crate) async fn slice(&self, segment: &Segment) -> Result<Arc<RequestSlice>, SegmentError> {
-        let key = SliceKey::Segment(segment.number);
-        if let Some(known) = self.slices.get(&key) {
+        let slice = self.slice_once(segment).await?;
+        self.slices.put(SliceKey::Segment(segment.number), Arc::clone(&slice), slice.estimated_bytes());
+        Ok(slice)
+    }
+
+    /// The same for a pass over more than fits in memory, which leaves the cache to others.
+    pub(crate) async fn slice_once(&self, segment: &Segment) -> Result<Arc<RequestSlice>, SegmentError> {
+        if let Some(known) = self.slices.get(&SliceKey::Segment(segment.number)) {
             return Ok(known);
         }
         let (requests, calls, structures) = futures::try_join!(
@@ -194,9 +200,7 @@ impl SegmentsInner {
             slice.facts.origins.merge(&notes.origins());
             Ok(slice)
         };
-        let slice = Arc::new(busy(read).await?);
-        self.slices.put(key, Arc::clone(&slice), slice.estimated_bytes());
-        Ok(slice)
+        Ok(Arc::new(busy(read).await?))
     }
 
     /// Requests of a segment as they were written; unless they are in memory already, without their calls, which are most of the

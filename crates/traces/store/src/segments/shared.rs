@@ -16,6 +16,7 @@ use object_store::{ObjectStore, ObjectStoreExt};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 /// Parts of a trace with a larger gap than this are treated as two traces.
 pub(crate) const JOIN: Nanos = Nanos::from_secs(3600);
@@ -128,6 +129,13 @@ impl SegmentsInner {
         self.slices.clear();
         self.summaries.clear();
         self.indexes.clear();
+    }
+
+    /// Evicts decoded data that has not been used for this long.
+    pub(crate) fn expire_memory(&self, idle: Duration) {
+        self.slices.expire(idle);
+        self.summaries.expire(idle);
+        self.indexes.expire(idle);
     }
 
     /// The manifest that is valid now.

@@ -121,7 +121,7 @@ impl SegmentsInner {
     ) -> Result<Arc<RequestSlice>, SegmentError> {
         let has_late = !plan.late_traces.is_empty() && plan.late.is_holder(segment);
         match (with_calls, has_late) {
-            (true, false) => self.slice(segment).await,
+            (true, false) => self.slice_once(segment).await,
             (true, true) => self.slice_without(segment, &plan.late_traces).await,
             (false, false) => self.slice_without_calls(segment).await,
             (false, true) => {

@@ -165,6 +165,11 @@ impl Store {
         self.shared.segments.release_memory();
     }
 
+    /// Evicts what is cached of the stored data and has not been used for this long.
+    pub fn expire_memory(&self, idle: Duration) {
+        self.shared.segments.expire_memory(idle);
+    }
+
     /// How long data is kept after it arrived; `None` for ever.
     pub fn keep_for(&self) -> Option<Nanos> {
         self.shared.segments.keep_for()

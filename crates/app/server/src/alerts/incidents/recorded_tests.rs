@@ -165,7 +165,6 @@ impl RecordedIncident {
             handle: self.runtime.handle().clone(),
             memory_bytes: 1 << 28,
             memory: Arc::new(ProcessMemory::new(None)),
-            interval: Nanos::from_secs(3_600),
             threads: NonZeroUsize::MIN,
         };
         let evidence = Evidence {

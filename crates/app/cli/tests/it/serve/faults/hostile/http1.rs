@@ -1,5 +1,6 @@
 //! Attacks over HTTP/1 and with arbitrary bytes.
 
+use super::super::kill_run::unix_ns;
 use super::Attack;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -206,13 +207,14 @@ pub(super) fn half_open(attack: Attack<'_>) {
     }
 }
 
-/// Every span of another service, operation, and replica.
+/// Every span of another service, operation, and replica, as recent as those of the well-behaved client.
 pub(super) fn new_names(mut attack: Attack<'_>) {
     let json = "Content-Type: application/json\r\n";
     while attack.should_continue() {
+        let (begins, ends) = (unix_ns(), unix_ns() + 1_000_000);
         let span = |number: u64| {
             format!(
-                r#"{{"resource":{{"attributes":[{{"key":"service.name","value":{{"stringValue":"s-{number:x}"}}}},{{"key":"service.instance.id","value":{{"stringValue":"i-{number:x}"}}}}]}},"scopeSpans":[{{"spans":[{{"traceId":"{number:032x}","spanId":"{number:016x}","name":"GET /{number:x}","kind":2,"startTimeUnixNano":"1700000000000000000","endTimeUnixNano":"1700000000001000000"}}]}}]}}"#
+                r#"{{"resource":{{"attributes":[{{"key":"service.name","value":{{"stringValue":"s-{number:x}"}}}},{{"key":"service.instance.id","value":{{"stringValue":"i-{number:x}"}}}}]}},"scopeSpans":[{{"spans":[{{"traceId":"{number:032x}","spanId":"{number:016x}","name":"GET /{number:x}","kind":2,"startTimeUnixNano":"{begins}","endTimeUnixNano":"{ends}"}}]}}]}}"#
             )
         };
         let spans: Vec<String> = (0..500).map(|_| span(1 + attack.random.below(u64::MAX - 1))).collect();

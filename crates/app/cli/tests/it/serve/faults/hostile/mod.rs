@@ -82,8 +82,10 @@ pub(crate) struct Outcome {
 /// Address of the well-behaved client. Clients are served in turn, by their addresses; all attackers have another one.
 const WELL_BEHAVED: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
-/// What the well-behaved client asks of the stored data.
-const QUERY: &str = "/api/v1/services";
+/// What the well-behaved client asks, as a monitoring system does …
+const PROBES: [&str; 3] = ["/healthz", "/readyz", "/api/v1/status"];
+/// … and of the stored data, as a browser does.
+const QUERIES: [&str; 4] = ["/api/v1/services", "/api/v1/overview", "/api/v1/categories", "/api/v1/search"];
 
 /// How long a response may take at most.
 const RESPONSE_TIME_MAX: Duration = Duration::from_secs(2);
@@ -152,8 +154,10 @@ pub(crate) fn besiege(binary: &Path, data: &Path, seed: u64, length: Duration) -
         memory_before,
         memory_most,
         responses: times.len(),
-        queries: times.iter().filter(|response| response.path == QUERY).count(),
-        refused: times.iter().filter(|response| response.path == QUERY && response.is_refused).count(),
+        queries: times.iter().filter(|response| QUERIES.contains(&response.path)).count(),
+        refused: (times.iter())
+            .filter(|response| QUERIES.contains(&response.path) && response.is_refused)
+            .count(),
         late: times.iter().filter(|response| response.time > RESPONSE_TIME_MAX).count(),
         slowest: times.into_iter().max().expect("there was a response"),
     }
@@ -169,15 +173,15 @@ impl Drop for SetOnDrop<'_> {
 }
 
 /// Queries the server like a browser and a monitoring system.
-fn response_times(server: Addresses) -> [ResponseTime; 4] {
-    ["/healthz", "/readyz", "/api/v1/status", QUERY].map(|path| {
+fn response_times(server: Addresses) -> impl Iterator<Item = ResponseTime> {
+    PROBES.into_iter().chain(QUERIES).map(move |path| {
         let started = Instant::now();
         let connection = Connection::open_from(WELL_BEHAVED, server.http);
         let response = connection.and_then(|mut connection| connection.request("GET", path, ""));
         let response = response.expect("other clients are served");
         // A query is rejected with 503 while too many others are waiting.
         // So is telemetry while the process has nearly reached its limit of memory, and then it is not ready.
-        let is_refused = matches!(path, QUERY | "/readyz") && response.status == 503;
+        let is_refused = (path == "/readyz" || QUERIES.contains(&path)) && response.status == 503;
         assert!(response.status == 200 || is_refused, "{path}: {}: {}", response.status, response.body);
         ResponseTime { time: started.elapsed(), path, is_refused }
     })

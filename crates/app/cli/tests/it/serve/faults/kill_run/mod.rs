@@ -5,7 +5,8 @@ mod process;
 mod senders;
 
 pub(crate) use process::{Addresses, Process};
-use senders::{LANE, OPERATIONS, Traffic, unix_ns};
+pub(super) use senders::unix_ns;
+use senders::{LANE, OPERATIONS, Traffic};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
