@@ -121,8 +121,8 @@ impl TraceAttributes {
     }
 
     /// The sets of some traces, as texts of [`AttributeText`]; their number is bounded by the writer.
-    pub fn from_texts(texts: &[(TraceId, Box<str>)], names: &mut Names) -> TraceAttributes {
-        let sets = texts.iter().map(|(trace, text)| (*trace, names.attribute_set(text)));
+    pub fn from_texts<T: AsRef<str>>(texts: &[(TraceId, T)], names: &mut Names) -> TraceAttributes {
+        let sets = texts.iter().map(|(trace, text)| (*trace, names.attribute_set(text.as_ref())));
         TraceAttributes { sets: sets.collect(), ..TraceAttributes::default() }
     }
 

@@ -3,6 +3,7 @@
 use laggard_engine::{Origins, Samples};
 use laggard_model::{Losses, Names, SpanEvent, SpanRow, ThreadRow, TraceId};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Closed traces and samples to be written into segments. Committing one makes its rows readable and its
 /// [`LogPosition`] valid at the same instant.
@@ -16,7 +17,7 @@ pub struct FlushBatch {
     /// Trace ids as received, if that differs from their display text; sorted by trace.
     pub texts: Vec<(TraceId, Box<str>)>,
     /// Sets of attributes of traces that have any, as text; sorted by trace.
-    pub attributes: Vec<(TraceId, Box<str>)>,
+    pub attributes: Vec<(TraceId, Arc<str>)>,
     /// Threads of spans that have one, by [`ThreadRow::key`], distinct.
     pub threads: Vec<ThreadRow>,
     /// Samples, in order of arrival.

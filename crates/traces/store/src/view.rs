@@ -337,7 +337,7 @@ impl ViewReader {
 fn stored_trace(mut table: SpanTable) -> Option<StoredTrace> {
     table.rows.dedup();
     let unite =
-        |all: AttributeText, (_, text): &(TraceId, Box<str>)| AttributeText::union(all.as_str(), text);
+        |all: AttributeText, (_, text): &(TraceId, Arc<str>)| AttributeText::union(all.as_str(), text);
     let attributes = table.attributes.iter().fold(AttributeText::default(), unite);
     let text = table.texts.into_iter().next().map(|(_, text)| text);
     (!table.rows.is_empty()).then_some(StoredTrace {

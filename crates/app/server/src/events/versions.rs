@@ -2,10 +2,10 @@
 //! of a service does not.
 
 use laggard_engine::Batch;
-use laggard_model::{AttributeSetId, Nanos, Timestamp, TraceId, attributes_in};
+use laggard_model::{AttributeSetId, Nanos, ServiceId, SpanRow, Timestamp, TraceId, attributes_in};
 use laggard_report::{SystemEvent, SystemEventKind, SystemEventSource};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 /// The attribute with the version of a service.
 const VERSION: &str = "version";
@@ -88,44 +88,74 @@ impl ObservedVersions {
     /// The versions that the spans of a message report.
     pub(crate) fn of(batch: &Batch) -> ObservedVersions {
         let mut observed = ObservedVersions::default();
-        let of_set = |index: usize| -> Vec<(&str, &str)> {
-            let text = batch.names.attribute_set_text(AttributeSetId::from_index(index));
-            let versions = attributes_in(text)
-                .filter(|attribute| attribute.key == VERSION && !attribute.service.is_empty());
-            versions.map(|attribute| (attribute.service, attribute.value)).collect()
-        };
-        let sets: Vec<Vec<(&str, &str)>> = (0..batch.names.attribute_sets()).map(of_set).collect();
-        if sets.iter().all(Vec::is_empty) {
-            return observed;
-        }
-        let mut of_trace: HashMap<TraceId, Vec<(&str, &str)>> = HashMap::new();
-        for (trace, set) in &batch.attributes {
-            of_trace.entry(*trace).or_default().extend(&sets[set.index()]);
-        }
-        let mut counted: HashSet<(TraceId, &str, &str)> = HashSet::new();
-        for span in &batch.spans {
-            let service = batch.names.operation_key(span.operation).service;
-            let versions = of_trace.get(&span.trace).into_iter().flatten();
-            for &(_, version) in versions.filter(|(of, _)| *of == service) {
-                if counted.insert((span.trace, service, version)) {
-                    observed.add(service, version, span.start);
+        let mut reported = reported_versions(batch);
+        // Every message is searched, so nothing is hashed, and names are only copied for each version.
+        let mut counted: Vec<(ServiceId, &str, i64)> = Vec::new();
+        for run in batch.spans.chunk_by(|a, b| a.trace == b.trace) {
+            let begin = reported.partition_point(|version| version.trace < run[0].trace);
+            let of_trace = reported[begin..].iter_mut().take_while(|version| version.trace == run[0].trace);
+            for version in of_trace.filter(|version| !version.is_counted) {
+                let of_service = |span: &&SpanRow| batch.names.service_of(span.operation) == version.service;
+                if let Some(span) = run.iter().find(of_service) {
+                    version.is_counted = true;
+                    counted.push((version.service, version.text, span.start.unix_ns()));
                 }
             }
+        }
+        counted.sort_unstable();
+        let interval = |at_ns: i64| at_ns.div_euclid(INTERVAL_NS);
+        for same in counted.chunk_by(|a, b| (a.0, a.1, interval(a.2)) == (b.0, b.1, interval(b.2))) {
+            let (service, version, first_ns) = same[0];
+            let count = VersionCount { first_ns, last_ns: same[same.len() - 1].2, traces: same.len() as u64 };
+            observed.add(batch.names.service_name(service), version, count);
         }
         observed
     }
 
-    fn add(&mut self, service: &str, version: &str, start: Timestamp) {
-        let at_ns = start.unix_ns();
-        let interval = self.counts.entry(at_ns.div_euclid(INTERVAL_NS)).or_default();
-        let count = VersionCount { first_ns: at_ns, last_ns: at_ns, traces: 1 };
-        count.add_to(interval.entry(service.into()).or_default(), version.into());
+    /// Adds traces of one interval.
+    fn add(&mut self, service: &str, version: &str, count: VersionCount) {
+        let services = self.counts.entry(count.first_ns.div_euclid(INTERVAL_NS)).or_default();
+        count.add_to(services.entry(service.into()).or_default(), version.into());
     }
 
     /// Whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
         self.counts.is_empty()
     }
+}
+
+/// A version of a service, in the attributes of a trace.
+struct ReportedVersion<'a> {
+    trace: TraceId,
+    service: ServiceId,
+    text: &'a str,
+    is_counted: bool,
+}
+
+/// The versions in the attributes of a message, by trace, each once.
+fn reported_versions(batch: &Batch) -> Vec<ReportedVersion<'_>> {
+    if batch.attributes.is_empty() {
+        return Vec::new();
+    }
+    let names = &batch.names;
+    let services: HashMap<&str, ServiceId> =
+        (0..names.services()).map(ServiceId::from_index).map(|id| (names.service_name(id), id)).collect();
+    let of_set = |index: usize| -> Vec<(ServiceId, &str)> {
+        let attributes = attributes_in(names.attribute_set_text(AttributeSetId::from_index(index)));
+        let versions =
+            attributes.filter(|attribute| attribute.key == VERSION && !attribute.service.is_empty());
+        versions.filter_map(|version| Some((*services.get(version.service)?, version.value))).collect()
+    };
+    let sets: Vec<Vec<(ServiceId, &str)>> = (0..names.attribute_sets()).map(of_set).collect();
+    let of_trace = |(trace, set): &(TraceId, AttributeSetId)| {
+        let trace = *trace;
+        sets[set.index()].iter().map(move |&(service, text)| (trace, service, text))
+    };
+    let mut found: Vec<(TraceId, ServiceId, &str)> = batch.attributes.iter().flat_map(of_trace).collect();
+    found.sort_unstable();
+    found.dedup();
+    let version = |(trace, service, text)| ReportedVersion { trace, service, text, is_counted: false };
+    found.into_iter().map(version).collect()
 }
 
 impl VersionCount {
@@ -248,11 +278,23 @@ impl KnownVersion {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use laggard_model::{
+        Attribute, AttributeText, ReplicaSource, Sampling, Sink, SpanAttributes, SpanId, SpanKind,
+        SpanRecord, Status,
+    };
+    use std::collections::HashSet;
 
     const NOW: Timestamp = Timestamp::from_unix_ns(1_768_208_400_000_000_000);
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_unix_ns(NOW.unix_ns() - 10_000_000_000_000 + second * 1_000_000_000)
+    }
+
+    fn one_trace(version: &str, start: Timestamp) -> ObservedVersions {
+        let mut observed = ObservedVersions::default();
+        let at_ns = start.unix_ns();
+        observed.add("cart", version, VersionCount { first_ns: at_ns, last_ns: at_ns, traces: 1 });
+        observed
     }
 
     /// Traces of `cart`, one a second, with a version each.
@@ -262,10 +304,70 @@ mod tests {
         version: impl Fn(i64) -> &'static str,
     ) {
         for second in seconds {
-            let mut observed = ObservedVersions::default();
-            observed.add("cart", version(second), at(second));
-            known.add(observed, NOW);
+            known.add(one_trace(version(second), at(second)), NOW);
         }
+    }
+
+    /// Spans of two services, of traces in any order; a version of a service is in the attributes of all of its spans, or of one.
+    fn message() -> Batch {
+        let mut batch = Batch::default();
+        for number in 0..200_u64 {
+            let (trace, service) = (1 + number * number % 23, ["cart", "web", "old"][number as usize % 3]);
+            let mut resource = AttributeText::default();
+            let version = ["1", "2", ""][number as usize % 7 % 3];
+            if !version.is_empty() && service != "old" {
+                resource.add(Attribute { key: VERSION, service, value: version });
+            }
+            batch.span(&SpanRecord {
+                trace_id: TraceId::from_value(trace.into()),
+                trace_text: None,
+                span_id: SpanId::new(1 + number).unwrap(),
+                parent: None,
+                service,
+                operation: "call",
+                kind: SpanKind::Server,
+                status: Status::Ok,
+                replica: service,
+                replica_source: ReplicaSource::Host,
+                start: at(number as i64 % 17),
+                inclusive: Nanos::from_ns(1),
+                sampling: Sampling::default(),
+                attributes: SpanAttributes { resource: resource.as_str(), ..SpanAttributes::default() },
+            });
+        }
+        batch
+    }
+
+    #[test]
+    fn each_version_of_a_trace_is_counted_once() {
+        let batch = message();
+        let mut expected: BTreeMap<(i64, &str, &str), u64> = BTreeMap::new();
+        let mut seen = HashSet::new();
+        for span in &batch.spans {
+            let service = batch.names.operation_key(span.operation).service;
+            for (_, set) in batch.attributes.iter().filter(|(trace, _)| *trace == span.trace) {
+                let attributes = attributes_in(batch.names.attribute_set_text(*set));
+                for version in attributes.filter(|attribute| attribute.service == service) {
+                    if seen.insert((span.trace, service, version.value)) {
+                        let interval = span.start.unix_ns().div_euclid(INTERVAL_NS);
+                        *expected.entry((interval, service, version.value)).or_default() += 1;
+                    }
+                }
+            }
+        }
+        let observed = ObservedVersions::of(&batch);
+        let mut found = BTreeMap::new();
+        for (interval, services) in &observed.counts {
+            for (service, versions) in services {
+                found.extend(versions.iter().map(|(version, count)| {
+                    assert!(count.first_ns <= count.last_ns);
+                    assert_eq!(count.first_ns.div_euclid(INTERVAL_NS), *interval);
+                    ((*interval, &**service, &**version), count.traces)
+                }));
+            }
+        }
+        assert!(expected.len() > 6, "{expected:?}");
+        assert_eq!(found, expected);
     }
 
     #[test]
@@ -332,14 +434,10 @@ mod tests {
     #[test]
     fn spans_of_the_future_are_ignored_and_versions_are_bounded() {
         let mut known = KnownVersions::default();
-        let mut observed = ObservedVersions::default();
-        observed.add("cart", "9", NOW.plus(Nanos::from_secs(3_600)));
-        known.add(observed, NOW);
+        known.add(one_trace("9", NOW.plus(Nanos::from_secs(3_600))), NOW);
         assert!(known.waiting.is_empty());
         for number in 0..1_000 {
-            let mut observed = ObservedVersions::default();
-            observed.add("cart", &number.to_string(), at(number));
-            known.add(observed, NOW);
+            known.add(one_trace(&number.to_string(), at(number)), NOW);
         }
         known.judge_until(i64::MAX);
         assert_eq!(known.services["cart"].versions.len(), VERSIONS_MAX);

@@ -6,6 +6,7 @@
 //! The open data are a function of the ingested records and the close points, in order; replay relies on it.
 
 mod ages;
+mod attribute_sets;
 mod close;
 mod naming;
 mod pack;
@@ -18,13 +19,15 @@ pub(crate) use close::{CloseCriteria, ClosedTraces};
 pub(crate) use naming::NAMES_MAX;
 
 use crate::{ClosePoint, LogPosition};
+use attribute_sets::AttributeSets;
 use laggard_engine::{AttributeLimit, Batch, Origins, SampleRow, Samples};
 use laggard_model::{
-    AttributeSetId, AttributeText, CallRow, Losses, OperationId, ReplicaId, SpanEvent, SpanId, SpanRow, Tid,
-    Timestamp, TraceId,
+    AttributeSetId, CallRow, Losses, OperationId, ReplicaId, SpanEvent, SpanId, SpanRow, Tid, Timestamp,
+    TraceId,
 };
 use naming::{BatchHandles, NameTable};
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The rows of one open trace.
@@ -40,8 +43,8 @@ pub(crate) struct OpenTrace {
     )]
     calls: Option<Box<Vec<CallRow>>>,
     text: Option<Box<str>>,
-    /// The set of its attributes; empty without any.
-    attributes: Box<str>,
+    /// The set of its attributes; empty without any. Most traces have one that others have, too.
+    attributes: Arc<str>,
     /// Start, span and thread of the spans whose thread is known.
     threads: Vec<(Timestamp, SpanId, Tid)>,
 }
@@ -89,6 +92,7 @@ pub(crate) struct Intake {
     events: Vec<SpanEvent>,
     sample_texts: HashMap<Box<str>, u32>,
     attribute_limit: AttributeLimit,
+    attribute_sets: AttributeSets,
     losses: Losses,
     origins: Origins,
     position: LogPosition,
@@ -180,18 +184,20 @@ impl Intake {
         }
         let texts = (0..batch.names.attribute_sets())
             .map(|index| batch.names.attribute_set_text(AttributeSetId::from_index(index)));
-        let admitted: Vec<AttributeText> =
-            texts.map(|text| self.attribute_limit.admit(text, &mut self.losses)).collect();
+        let admitted: Vec<Arc<str>> = texts.map(|text| self.admitted(text)).collect();
         for (id, set) in &batch.attributes {
             let Some(trace) = self.traces.get_mut(id) else { continue };
-            let added = admitted[set.index()].as_str();
-            if *trace.attributes == *added {
-                continue;
-            }
-            let union = AttributeText::union(&trace.attributes, added);
-            self.bytes += union.as_str().len() - trace.attributes.len();
-            trace.attributes = union.as_str().into();
+            let union = self.attribute_sets.union(&trace.attributes, &admitted[set.index()]);
+            self.bytes += union.len() - trace.attributes.len();
+            trace.attributes = union;
         }
+    }
+
+    /// A set without the attributes that are beyond the limit. One that is remembered has none: its values are known.
+    fn admitted(&mut self, text: &str) -> Arc<str> {
+        self.attribute_sets.find(text).unwrap_or_else(|| {
+            self.attribute_sets.share(self.attribute_limit.admit(text, &mut self.losses).as_str())
+        })
     }
 
     fn ingest_threads(&mut self, batch: &Batch) {

@@ -60,17 +60,26 @@ pub(crate) fn trace_column(traces: impl ExactSizeIterator<Item = TraceId>) -> Re
 }
 
 /// Texts of trace ids where there are any.
-pub(crate) fn trace_text_column(
+pub(crate) fn trace_text_column<T: AsRef<str>>(
     traces: impl ExactSizeIterator<Item = TraceId>,
-    texts: &[(TraceId, Box<str>)],
+    texts: &[(TraceId, T)],
 ) -> ArrayRef {
     if texts.is_empty() {
         return Arc::new(StringArray::new_null(traces.len()));
     }
     let mut builder = StringBuilder::new();
+    // Spans of a trace follow each other.
+    let mut last: Option<(TraceId, Option<&str>)> = None;
     for trace in traces {
-        let position = texts.binary_search_by_key(&trace, |(known, _)| *known);
-        builder.append_option(position.ok().map(|index| &*texts[index].1));
+        let text = match last {
+            Some((known, text)) if known == trace => text,
+            _ => {
+                let position = texts.binary_search_by_key(&trace, |(known, _)| *known);
+                position.ok().map(|index| texts[index].1.as_ref())
+            }
+        };
+        last = Some((trace, text));
+        builder.append_option(text);
     }
     Arc::new(builder.finish())
 }

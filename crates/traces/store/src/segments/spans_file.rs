@@ -28,7 +28,7 @@ pub(crate) struct SpanTable {
     /// Sorted by trace.
     pub(crate) texts: Vec<(TraceId, Box<str>)>,
     /// Sets of attributes of traces that have any, sorted by trace.
-    pub(crate) attributes: Vec<(TraceId, Box<str>)>,
+    pub(crate) attributes: Vec<(TraceId, Arc<str>)>,
     /// Threads of spans that have one, by their key.
     pub(crate) threads: Vec<ThreadRow>,
 }
@@ -37,7 +37,7 @@ pub(crate) struct SpanTable {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct BesideRows<'a> {
     pub(crate) texts: &'a [(TraceId, Box<str>)],
-    pub(crate) attributes: &'a [(TraceId, Box<str>)],
+    pub(crate) attributes: &'a [(TraceId, Arc<str>)],
     pub(crate) threads: &'a [ThreadRow],
 }
 

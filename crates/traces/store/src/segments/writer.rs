@@ -23,7 +23,7 @@ pub(crate) struct GroupContext {
     /// Sorted by trace.
     pub(crate) texts: Vec<(TraceId, Box<str>)>,
     /// Sets of attributes, sorted by trace.
-    pub(crate) attributes: Vec<(TraceId, Box<str>)>,
+    pub(crate) attributes: Vec<(TraceId, Arc<str>)>,
     /// Threads of spans, by their key.
     pub(crate) threads: Vec<ThreadRow>,
 }
@@ -236,7 +236,7 @@ fn encode_spans(
     Ok(EncodedSegment::new(segment, files))
 }
 
-fn texts_of(rows: &[SpanRow], texts: &[(TraceId, Box<str>)]) -> Vec<(TraceId, Box<str>)> {
+fn texts_of<T: Clone>(rows: &[SpanRow], texts: &[(TraceId, T)]) -> Vec<(TraceId, T)> {
     if texts.is_empty() {
         return Vec::new();
     }
