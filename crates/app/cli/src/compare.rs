@@ -4,7 +4,7 @@ use crate::exit::{CommandError, Status, Verdicts};
 use crate::load::{Loaded, SpanMemory, load};
 use crate::output::{RunOptions, TestCaseFiles};
 use crate::progress::Meter;
-use crate::runtime::{facts, skipped};
+use crate::runtime::{facts, input_cautions};
 use crate::server::Server;
 use crate::trace_source::{LoadedSource, SOURCE_GROUP, TraceSource, windows_to_compare};
 use clap::Args;
@@ -195,7 +195,7 @@ impl SetReader<'_> {
         let loaded = load(&sources, self.input, self.limits(window), self.threads, &meter);
         meter.done();
         let loaded = loaded?;
-        let cautions = skipped(&loaded.outcome).into_iter().collect();
+        let cautions = input_cautions(&loaded.outcome);
         Ok(self.set(loaded, label(paths), cautions))
     }
 

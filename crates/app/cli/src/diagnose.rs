@@ -6,7 +6,7 @@ use crate::load::{Loaded, SpanMemory, load};
 use crate::output::RunOptions;
 use crate::progress::Meter;
 use crate::prometheus::PrometheusInput;
-use crate::runtime::{facts, skipped};
+use crate::runtime::{facts, input_cautions};
 use crate::samples::{SampleInput, load_samples_of_short_period};
 use crate::server::Server;
 use crate::trace_source::{LoadedSource, SOURCE_GROUP, TraceSource, windows_to_diagnose};
@@ -274,12 +274,12 @@ pub(crate) fn report(
 ) -> Result<Report, CommandError> {
     let facts = InputFacts { events, ..facts(&loaded.outcome) };
     let requests = Requests::from_traces(loaded.ingest.finish(threads), threads);
-    let unread: Vec<String> = baseline.iter().filter_map(|loaded| skipped(&loaded.outcome)).collect();
+    let unread: Vec<String> = baseline.iter().flat_map(|loaded| input_cautions(&loaded.outcome)).collect();
     let earlier = baseline.map(|loaded| Requests::from_traces(loaded.ingest.finish(threads), threads));
     let engine = LocalEngine::new(threads);
     let mut report =
         diagnose(&requests, earlier.as_ref(), &facts, settings, engine).map_err(CommandError::usage)?;
-    report.cautions.extend(skipped(&loaded.outcome));
+    report.cautions.extend(input_cautions(&loaded.outcome));
     report.cautions.extend(unread.into_iter().map(|text| format!("Baseline: {text}")));
     report.cautions.extend(earlier.as_ref().and_then(baseline_losses));
     Ok(report)

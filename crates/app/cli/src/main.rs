@@ -63,6 +63,15 @@ const EXAMPLES: &str = "Examples:
   laggard kernel path trace.dat --thread nginx   what did it really wait for?
   kubectl logs collector | laggard diagnose -    from a pipe";
 
+/// Printed without arguments.
+const FIRST_STEPS: &str = "Finds out why a distributed system is slow. Three things to start with:
+
+  laggard demo                    simulate an incident, and diagnose it
+  laggard diagnose FILE...        diagnose your traces; the format is recognized
+  laggard serve                   ingest traces and metrics on ports 4317 and 4318; pages at http://localhost:4316
+
+All commands: laggard --help";
+
 #[derive(Subcommand, Debug)]
 enum Command {
     /// Read traces and name the operations and replicas that make requests slow
@@ -119,6 +128,10 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|word| word == record::GUARDIAN) {
         laggard_record::guard();
         return Status::Done.into();
+    }
+    if std::env::args_os().len() <= 1 {
+        eprintln!("{FIRST_STEPS}");
+        return Status::Usage.into();
     }
     let arguments = Arguments::parse();
     let ended = match &arguments.command {

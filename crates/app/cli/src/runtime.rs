@@ -1,6 +1,6 @@
 //! Facts about the input, shared by commands.
 
-use laggard_formats::Outcome;
+use laggard_formats::{MisnamedFormat, Outcome};
 use laggard_report::{InputFacts, NamedCount};
 
 /// The input files, as reports list them.
@@ -14,11 +14,13 @@ pub(crate) fn facts(outcome: &Outcome) -> InputFacts {
     }
 }
 
-/// A caution about files in a folder that no format recognized, if there are any.
-pub(crate) fn skipped(outcome: &Outcome) -> Option<String> {
-    let first = outcome.skipped.first()?;
-    Some(format!(
-        "{} files were skipped, for example {}: {}",
-        outcome.skipped_count, first.name, first.reason
-    ))
+/// Cautions about inputs: those in a folder that no format recognized, and those that look like another format than the user named.
+pub(crate) fn input_cautions(outcome: &Outcome) -> Vec<String> {
+    let skipped = outcome.skipped.first().map(|first| {
+        format!("{} files were skipped, for example {}: {}", outcome.skipped_count, first.name, first.reason)
+    });
+    let misnamed = outcome.misnamed.as_ref().map(|MisnamedFormat { name, read_as, looks_like }| {
+        format!("{name} looks like {looks_like}, and was read as {read_as}; leave out --format to read it as what it is")
+    });
+    skipped.into_iter().chain(misnamed).collect()
 }

@@ -4,7 +4,7 @@ use crate::exit::CommandError;
 use crate::load::{LoadedTables, ParallelLoad, load_tables, memory_shares};
 use crate::progress::Meter;
 use crate::prometheus::{self, PrometheusInput, QueryRange};
-use crate::runtime::{facts, skipped};
+use crate::runtime::{facts, input_cautions};
 use clap::Args;
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};
 use laggard_formats::{Outcome, expand};
@@ -78,7 +78,7 @@ impl ReadSamples<'_> {
         let LoadedTables { tables, outcome } = read_inputs(input, threads)?;
         let mut samples = tables.samples;
         let mut facts = SampleFacts { input: facts(&outcome), ..SampleFacts::default() };
-        let mut cautions: Vec<String> = skipped(&outcome).into_iter().collect();
+        let mut cautions = input_cautions(&outcome);
         let range = QueryRange {
             since: input.windows.since.map(|_| settings.since),
             until: input.windows.until.map(|_| settings.until),

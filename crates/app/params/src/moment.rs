@@ -50,7 +50,7 @@ impl FromStr for Moment {
         if let Some(before) = before {
             return parse_length(before).map(Moment::BeforeNow);
         }
-        times::parse(text).map(Moment::At)
+        times::parse(text).map(Moment::At).map_err(|error| format!("{error}, or relative to now: -15m"))
     }
 }
 

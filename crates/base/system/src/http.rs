@@ -89,17 +89,18 @@ pub fn root_certificates(pem: &[u8]) -> Result<RootCerts, PemError> {
 /// Why a text cannot be the URL that a server's API is below.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BaseUrlError {
-    /// It does not begin with `http://` or `https://` and a host, or has a query or white space.
+    /// It has neither `http://` or `https://` and a host, nor a host and a port; or it has a query or white space.
     NotHttp,
     /// It has a user, and perhaps a password: it must not be shown.
     User,
 }
 
-/// A URL that a server's API is below, as a user gives it, without slashes at its end.
+/// A URL that a server's API is below, as a user gives it, without slashes at its end. `host:port` is `http://host:port`, as in curl.
 ///
 /// # Errors
 /// When it is not an HTTP URL, has a user, or has a query.
-pub fn base_url(url: &str) -> Result<&str, BaseUrlError> {
+pub fn base_url(url: &str) -> Result<String, BaseUrlError> {
+    let url = if has_only_a_port(url) { format!("http://{url}") } else { url.to_owned() };
     let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://")).unwrap_or_default();
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     if authority.contains('@') {
@@ -109,7 +110,13 @@ pub fn base_url(url: &str) -> Result<&str, BaseUrlError> {
     if authority.is_empty() || rest.contains(is_outside) {
         return Err(BaseUrlError::NotHttp);
     }
-    Ok(url.trim_end_matches('/'))
+    Ok(url.trim_end_matches('/').to_owned())
+}
+
+/// Whether a text begins with a host and a port instead of a scheme.
+fn has_only_a_port(url: &str) -> bool {
+    let authority = url.split(['/', '?', '#']).next().unwrap_or_default();
+    authority.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok())
 }
 
 /// The endpoint of a Laggard server's API below the URL that a user gives with `--server`.
@@ -121,7 +128,7 @@ pub fn server_endpoint(url: &str, path: &str) -> Result<String, &'static str> {
         BaseUrlError::User => "--server: the URL has a user; put a token into a file for --token-file",
         BaseUrlError::NotHttp => "--server is not a URL like http://localhost:4316 without a query",
     })?;
-    Ok(format!("{}/api/v1/{path}", base.strip_suffix("/api/v1").unwrap_or(base)))
+    Ok(format!("{}/api/v1/{path}", base.strip_suffix("/api/v1").unwrap_or(&base)))
 }
 
 /// The pause that `Retry-After` requests in seconds; dates are ignored.
@@ -141,7 +148,7 @@ mod tests {
 
     #[test]
     fn endpoints_follow_from_urls() {
-        for url in ["http://h:4316", "http://h:4316/", "http://h:4316/api/v1/"] {
+        for url in ["http://h:4316", "http://h:4316/", "http://h:4316/api/v1/", "h:4316", "h:4316/"] {
             assert_eq!(server_endpoint(url, "diagnose").unwrap(), "http://h:4316/api/v1/diagnose");
         }
         assert_eq!(
@@ -149,8 +156,12 @@ mod tests {
             "https://h/laggard/api/v1/compare"
         );
         for url in [
-            "localhost:4316",
+            "localhost",
+            ":4316",
+            "localhost:http",
+            "me:secret@h:4316",
             "ftp://h",
+            "ftp://h:21",
             "http://",
             "http:///x",
             "http://h?x=1",

@@ -214,7 +214,7 @@ fn endpoint(url: &str) -> Result<String, PrometheusError> {
         })
     })?;
     let base =
-        base.strip_suffix("/api/v1/query_range").or_else(|| base.strip_suffix("/api/v1")).unwrap_or(base);
+        base.strip_suffix("/api/v1/query_range").or_else(|| base.strip_suffix("/api/v1")).unwrap_or(&base);
     Ok(format!("{base}/api/v1/query_range"))
 }
 
@@ -224,9 +224,13 @@ mod tests {
 
     #[test]
     fn the_path_of_the_api_is_added_once() {
-        for url in
-            ["http://h:9090", "http://h:9090/", "http://h:9090/api/v1", "http://h:9090/api/v1/query_range"]
-        {
+        for url in [
+            "h:9090",
+            "http://h:9090",
+            "http://h:9090/",
+            "http://h:9090/api/v1",
+            "http://h:9090/api/v1/query_range",
+        ] {
             assert_eq!(endpoint(url).unwrap(), "http://h:9090/api/v1/query_range");
         }
         assert_eq!(endpoint("https://h/prom/").unwrap(), "https://h/prom/api/v1/query_range");
@@ -234,7 +238,7 @@ mod tests {
 
     #[test]
     fn invalid_addresses_are_rejected_without_revealing_passwords() {
-        for url in ["localhost:9090", "ftp://h", "http://", "http://h?x=1", "http://h a"] {
+        for url in ["localhost", "ftp://h", "http://", "http://h?x=1", "http://h a"] {
             assert!(endpoint(url).is_err(), "{url}");
         }
         let refused = endpoint("http://me:secret@h").unwrap_err().to_string();

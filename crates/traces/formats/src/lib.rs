@@ -59,7 +59,9 @@ pub use format::{
     Format, FormatError, FormatSettings, GroundTable, InputBlock, Reader, ReaderOptions, Recognizer, Sniff,
     Splitter,
 };
-pub use input::{InputError, InputSettings, NoProgress, Outcome, Progress, SkippedInput, read, read_all};
+pub use input::{
+    InputError, InputSettings, MisnamedFormat, NoProgress, Outcome, Progress, SkippedInput, read, read_all,
+};
 pub use measures::{MeasureRule, parse_measure_option};
 pub use messages::{MessageContents, MessageKind, MessageReader};
 pub use metrics::{MetricRule, parse_metric_option};

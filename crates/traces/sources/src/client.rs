@@ -281,7 +281,7 @@ fn base_of(row: &SourceRow, url: &str) -> Result<String, SourceError> {
         })
     })?;
     let known = row.known_paths.iter().find_map(|path| base.strip_suffix(path));
-    Ok(known.unwrap_or(base).trim_end_matches('/').to_owned())
+    Ok(known.unwrap_or(&base).trim_end_matches('/').to_owned())
 }
 
 #[cfg(test)]

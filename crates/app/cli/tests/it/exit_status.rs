@@ -48,7 +48,7 @@ fn impossible_requests_are_usage_errors() {
         (&["--output", "pdf"], &["pdf", "markdown", "html"]),
         (&["--color", "sometimes"], &["sometimes", "always", "never"]),
         (&["--since", "2026-01-12T10:00:00Z", "--until", "2026-01-12T09:00:00Z"], &["--since", "--until"]),
-        (&["--since", "yesterday"], &["yesterday", "2026-01-12T09:10:00Z", "Unix"]),
+        (&["--since", "yesterday"], &["yesterday", "2026-01-12T09:10:00Z", "Unix", "-15m"]),
         (&["--threads", "0"], &["0"]),
         (&["--memory", "12"], &["12", "1MiB"]),
         (&["--memory", "lots"], &["lots", "4GiB"]),
@@ -97,7 +97,7 @@ fn impossible_incidents_are_usage_errors() {
 
 #[test]
 fn missing_and_unknown_subcommands_are_usage_errors() {
-    laggard::<&str>(&[]).fails(2, &["diagnose", "demo"]);
+    laggard::<&str>(&[]).fails(2, &["laggard demo", "laggard diagnose", "laggard serve", "--help"]);
     laggard(&["diagnoze"]).fails(2, &["diagnoze", "diagnose"]);
 }
 

@@ -65,6 +65,9 @@ fn a_format_can_be_forced() {
     // A folder may contain unrecognized files if at least one is recognized.
     let wrong = diagnose(&incident.traces(), &["--format", "span-csv"]);
     wrong.fails(3, &["span-csv", "trace_id"]);
+    let wrong = diagnose(&incident.traces(), &["--format", "jaeger"]);
+    assert_eq!(wrong.status, 4);
+    assert!(wrong.stdout.contains("looks like zipkin, and was read as jaeger"), "{}", wrong.stdout);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! One document: a file, or a member of an archive, on its way through recognition and reader.
 
 use super::parallel::{BLOCK_BYTES, ParallelReading};
-use super::{InputError, InputSettings, Outcome, SkippedInput};
+use super::{InputError, InputSettings, MisnamedFormat, Outcome, SkippedInput};
 use crate::columns::format_of_mapping;
 use crate::format::{Format, FormatError, Reader, ReaderOptions};
 use crate::paths::{Source, SourceOrigin};
@@ -24,6 +24,8 @@ pub(super) struct InputDocument {
     /// Trouble with it is the user's business, not just a line in the summary.
     is_named: bool,
     is_member: bool,
+    /// The format was named by the user, and nothing has been read yet.
+    is_unchecked: bool,
     /// For reading by several threads, as long as that is possible.
     threads: Option<SpareThreads>,
     stage: DocumentStage,
@@ -57,6 +59,7 @@ impl InputDocument {
             options: ReaderOptions { source_name, ..settings.reader.clone() },
             is_named: source.origin() == SourceOrigin::Named && !is_member,
             is_member,
+            is_unchecked: settings.format.is_some(),
             threads: settings.threads.clone().filter(|_| !is_small(source)),
             stage: DocumentStage::Sniffing { prefix: Vec::new(), retry_at: 0 },
         };
@@ -72,6 +75,7 @@ impl InputDocument {
         sink: &mut dyn Sink,
         outcome: &mut Outcome,
     ) -> Result<DocumentAction, InputError> {
+        self.check_format(bytes, outcome);
         let (prefix, retry_at) = match &mut self.stage {
             DocumentStage::Reading(..) | DocumentStage::ReadingInParallel(..) => {
                 return self.feed(bytes, sink, outcome);
@@ -92,6 +96,20 @@ impl InputDocument {
             Recognition::Unknown => None,
         };
         self.start(format, None, sink, outcome)
+    }
+
+    /// Whether the first bytes look like the format that the user named.
+    fn check_format(&mut self, bytes: &[u8], outcome: &mut Outcome) {
+        let DocumentStage::Reading(format, _) = &self.stage else { return };
+        if !std::mem::take(&mut self.is_unchecked) || outcome.misnamed.is_some() {
+            return;
+        }
+        if let Recognition::Known(other) = recognize(&bytes[..bytes.len().min(PREFIX_MAX)])
+            && other.name != format.name
+        {
+            let (name, read_as, looks_like) = (self.name.clone(), format.name, other.name);
+            outcome.misnamed = Some(MisnamedFormat { name, read_as, looks_like });
+        }
     }
 
     /// The document has ended; `damage` is the reason if it ended early.

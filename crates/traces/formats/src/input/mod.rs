@@ -6,7 +6,7 @@ mod outcome;
 pub(crate) mod parallel;
 
 pub use error::InputError;
-pub use outcome::{Outcome, SkippedInput};
+pub use outcome::{MisnamedFormat, Outcome, SkippedInput};
 
 use crate::format::{Format, ReaderOptions};
 use crate::paths::{Source, SourceOrigin};

@@ -19,6 +19,19 @@ pub struct Outcome {
     pub skipped: Vec<SkippedInput>,
     /// How many were skipped.
     pub skipped_count: u64,
+    /// The first input that looks like another format than it was read as, because the user named one.
+    pub misnamed: Option<MisnamedFormat>,
+}
+
+/// An input that looks like another format than the user named.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MisnamedFormat {
+    /// Its path.
+    pub name: String,
+    /// The format it was read as.
+    pub read_as: &'static str,
+    /// The format that is recognized.
+    pub looks_like: &'static str,
 }
 
 /// An input that was found in a folder or an archive and could not be read.
@@ -51,6 +64,7 @@ impl Outcome {
         self.bytes += other.bytes;
         self.decompressed += other.decompressed;
         self.skipped_count += other.skipped_count;
+        self.misnamed = self.misnamed.take().or(other.misnamed);
         let space = SKIPPED_MAX - self.skipped.len();
         self.skipped.extend(other.skipped.into_iter().take(space));
     }
