@@ -6,7 +6,7 @@ use crate::load::{Loaded, SpanMemory, load};
 use crate::output::RunOptions;
 use crate::progress::Meter;
 use crate::prometheus::PrometheusInput;
-use crate::runtime::{facts, input_cautions};
+use crate::runtime::{facts, input_cautions, input_sources};
 use crate::samples::{SampleInput, load_samples_of_short_period};
 use crate::server::Server;
 use crate::trace_source::{LoadedSource, SOURCE_GROUP, TraceSource, windows_to_diagnose};
@@ -126,7 +126,7 @@ fn report_on_files(
     input: &InputSettings,
     threads: NonZeroUsize,
 ) -> Result<Report, CommandError> {
-    let sources = expand(&arguments.paths).map_err(CommandError::unreadable)?;
+    let sources = input_sources(&arguments.paths)?;
     let earlier = match arguments.baseline.as_slice() {
         [] => Vec::new(),
         paths => expand(paths).map_err(CommandError::unreadable)?,

@@ -4,10 +4,10 @@ use crate::exit::CommandError;
 use crate::load::{LoadedTables, ParallelLoad, load_tables, memory_shares};
 use crate::progress::Meter;
 use crate::prometheus::{self, PrometheusInput, QueryRange};
-use crate::runtime::{facts, input_cautions};
+use crate::runtime::{facts, input_cautions, input_sources};
 use clap::Args;
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};
-use laggard_formats::{Outcome, expand};
+use laggard_formats::Outcome;
 use laggard_metrics_questions::{SampleFacts, add_span_samples};
 use laggard_model::{CallRecord, Loss, Nanos, SampleRecord, Sink, SpanRecord};
 use laggard_params::{Inputs, SampleFormats, Weights, WindowedSamples, Windows};
@@ -123,7 +123,7 @@ fn read_inputs(input: &SampleInput, threads: NonZeroUsize) -> Result<LoadedTable
     if input.paths.is_empty() && input.prometheus.url.is_some() {
         return Ok(LoadedTables { tables: Mixed::new(input.memory), outcome: Outcome::default() });
     }
-    let sources = expand(&input.paths).map_err(CommandError::unreadable)?;
+    let sources = input_sources(&input.paths)?;
     let empty = || Mixed::new(input.memory / memory_shares(&sources, threads));
     let meter = Meter::new(&sources);
     let loaded = load_tables(&sources, &settings, &empty, threads, &meter);
