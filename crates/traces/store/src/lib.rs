@@ -40,7 +40,7 @@ pub use damaged_file::DamagedFile;
 pub use error::{AppendError, StoreError};
 pub use flush_batch::{ClosePoint, FlushBatch, LogPosition};
 pub use folder::{CopiedFolder, FolderCheck, StoreFolder};
-pub use segments::{DurableFolder, SegmentFigures, Segments};
+pub use segments::{DurableFolder, SegmentFigures, Segments, StoreReader, Views};
 pub use settings::StoreSettings;
 pub use state::{StoreIssue, StoreState};
 pub use store::Store;

@@ -50,6 +50,14 @@ impl TenantEvents {
         Ok(TenantEvents { log: Mutex::new(LineLog::open(folder)?), keep_for })
     }
 
+    /// Reads the events in the folder of a tenant that another process may write; they can only be read.
+    ///
+    /// # Errors
+    /// When they cannot be read, or are of an unknown version.
+    pub(crate) fn read(folder: &Path) -> io::Result<TenantEvents> {
+        Ok(TenantEvents { log: Mutex::new(LineLog::read(folder)?), keep_for: None })
+    }
+
     /// Stores events, but those that are stored already: programs repeat their messages. Blocks; when this returns, the events
     /// survive a loss of power.
     ///

@@ -15,6 +15,7 @@ mod rotation;
 mod security;
 mod server_alerts;
 mod store_commands;
+mod stored;
 mod trace_sources;
 
 use crate::outcome::command;

@@ -1,7 +1,7 @@
 //! Requests of windows that hold more than fits in memory: counted first, then taken within a limit of calls.
 
 use super::spans::TenantQueries;
-use crate::api::data::{QUESTION_BYTES, threads};
+use crate::api::data::QUESTION_BYTES;
 use crate::api::jobs::Progress;
 use crate::api::problem::ApiError;
 use laggard_engine::{Count, Requests, StartRange, Take};
@@ -23,7 +23,7 @@ impl TenantQueries {
         asked: Window,
         progress: &Progress,
     ) -> Result<Arc<Requests>, ApiError> {
-        let view = self.store.view();
+        let view = self.views.newest();
         let fits = |window: &Window| view.spans_within(window.since, window.until) <= self.calls_max;
         if windows.iter().all(fits) {
             return self.requests(windows, progress);
@@ -53,7 +53,7 @@ impl TenantQueries {
         progress: &Progress,
     ) -> Result<Requests, ApiError> {
         let read: Vec<StartRange> = windows.iter().map(|window| window.since..=window.until).collect();
-        let mut units = self.store.view().units(read.clone());
+        let mut units = self.views.newest().units(read.clone());
         progress.stage("counting requests", 0)?;
         let count = Count { read: read.clone(), windows: vec![asked.since..=asked.until] };
         let counting = async { Ok(units.fold(count.clone()).await?) };
@@ -68,6 +68,6 @@ impl TenantQueries {
         let mut selected = progress.wait_for(&self.handle, taking)?;
         units.facts().for_each(|facts| selected.add_facts(facts));
         progress.stage("assembling", 0)?;
-        Ok(Requests::from_selected(selected, &take, (&count, &counts), threads()))
+        Ok(Requests::from_selected(selected, &take, (&count, &counts), self.threads))
     }
 }
