@@ -6,7 +6,7 @@ use crate::output::{RunOptions, TestCaseFiles};
 use crate::progress::Meter;
 use crate::runtime::{facts, skipped};
 use crate::server::{Server, unanswered};
-use crate::stored::Stored;
+use crate::stored::StoredFolder;
 use crate::trace_source::{LoadedSource, SOURCE_GROUP, TraceSource, windows_to_compare};
 use clap::Args;
 use laggard_diagnose::{CompareSettings, ComparedPopulation, Population, compare};
@@ -61,7 +61,7 @@ pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) server: Server,
     #[command(flatten)]
-    pub(crate) stored: Stored,
+    pub(crate) stored: StoredFolder,
 }
 
 pub(crate) fn run(arguments: &Compare) -> Result<Status, CommandError> {

@@ -9,7 +9,7 @@ use crate::prometheus::PrometheusInput;
 use crate::runtime::{facts, skipped};
 use crate::samples::{SampleInput, load_samples_of_short_period};
 use crate::server::{Server, unanswered};
-use crate::stored::Stored;
+use crate::stored::StoredFolder;
 use crate::trace_source::{LoadedSource, SOURCE_GROUP, TraceSource, windows_to_diagnose};
 use clap::Args;
 use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
@@ -81,7 +81,7 @@ pub(crate) struct Diagnose {
     #[command(flatten)]
     pub(crate) server: Server,
     #[command(flatten)]
-    pub(crate) stored: Stored,
+    pub(crate) stored: StoredFolder,
 }
 
 pub(crate) fn run(arguments: &Diagnose) -> Result<Status, CommandError> {

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// The data folder that is read instead of files.
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Reading the data of a server (docs/manual/store.md)")]
-pub(crate) struct Stored {
+pub(crate) struct StoredFolder {
     /// Read the data folder of `laggard serve` instead of files, without a server or beside it; nothing of it is changed
     #[arg(long, value_name = "FOLDER", group = STORED_GROUP, conflicts_with_all = ["paths", "format", "columns", SOURCE_GROUP])]
     store: Option<PathBuf>,
@@ -26,7 +26,7 @@ pub(crate) struct Stored {
 /// As `limits.calls` of a server.
 const CALLS_MAX: u64 = 100_000_000;
 
-impl Stored {
+impl StoredFolder {
     /// Opens the folder.
     pub(crate) fn open(
         &self,

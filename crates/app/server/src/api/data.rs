@@ -14,7 +14,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-// Limit: spans that a page or another question than `diagnose` reads from the store | rejected: choose a shorter window
+// Limit: spans that a page or another question than `diagnose` and `compare` reads from the store | rejected: choose a shorter window
 /// Most spans that one question reads at once: 28 bytes each.
 const SPANS_MAX: u64 = 100_000_000;
 

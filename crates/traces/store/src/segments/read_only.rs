@@ -2,7 +2,7 @@
 
 use super::error::SegmentError;
 use super::layout;
-use super::manifest::{self, Manifest, Segment};
+use super::manifest::{self, Manifest, REPAIR, Segment};
 use super::plan::SegmentLimits;
 use super::shared::{SegmentsInner, stray_files};
 use crate::{StoreError, StoreSettings, View};
@@ -124,6 +124,3 @@ async fn try_newest(objects: &dyn ObjectStore) -> Result<Manifest, SegmentError>
         _ => Ok(found.manifest),
     }
 }
-
-/// What helps.
-const REPAIR: &str = "`laggard store repair` lists the segments again";

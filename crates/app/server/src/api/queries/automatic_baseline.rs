@@ -1,6 +1,7 @@
 //! The baseline of a diagnosis that names none: earlier requests of the store.
 
 use super::TenantQueries;
+use super::two_rounds::LeftOut;
 use crate::api::data::REST_SPANS_MAX;
 use crate::api::jobs::Progress;
 use crate::api::problem::ApiError;
@@ -48,7 +49,11 @@ impl TenantQueries {
         let window = Window { since: settings.since, until: settings.until };
         let mut chosen = AutomaticBaseline { choice: AutomaticChoice::None, window: None };
         for candidate in candidates(&self.views.newest(), window, self.calls_max) {
-            let requests = self.requests_or_sample(&[window, candidate.window], window, progress)?;
+            let requests = self.requests_or_sample(
+                &[window, candidate.window],
+                (&[window], LeftOut::OfFrequentKinds),
+                progress,
+            )?;
             if !has_enough(&requests, candidate.window, &settings) {
                 continue;
             }

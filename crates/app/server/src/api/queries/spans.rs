@@ -1,6 +1,6 @@
 //! Questions about stored requests: diagnose and compare.
 
-use super::two_rounds::LastSelection;
+use super::two_rounds::{LastSelection, LeftOut};
 use super::{Body, Query, Question, Work};
 use crate::api::cache::RequestCache;
 use crate::api::data::{QUESTION_BYTES, REST_SPANS_MAX, merge_slices, slices, threads};
@@ -76,7 +76,7 @@ pub(crate) struct TenantQueries {
     pub(crate) views: Views,
     pub(crate) cache: Arc<RequestCache>,
     pub(crate) memory: Arc<ProcessMemory>,
-    /// Most calls that one diagnosis compares.
+    /// Most calls that one question compares.
     pub(super) calls_max: u64,
     /// What is reserved of the memory for the requests that were read last, until the question is answered.
     pub(super) reserved: Mutex<Option<ReservedMemory>>,
@@ -168,7 +168,11 @@ impl TenantQueries {
         progress: &Progress,
     ) -> Result<Report, ApiError> {
         let window = Window { since: settings.since, until: settings.until };
-        let requests = self.requests_or_sample(&self.windows(settings), window, progress)?;
+        let requests = self.requests_or_sample(
+            &self.windows(settings),
+            (&[window], LeftOut::OfFrequentKinds),
+            progress,
+        )?;
         progress.stage("diagnosing", 0)?;
         let engine = LocalEngine::new(self.threads);
         let events = self.events.around(window).into_iter().chain(self.declared.iter().cloned());
@@ -183,7 +187,7 @@ impl TenantQueries {
         windows: [Window; 2],
         progress: &Progress,
     ) -> Result<Comparison, ApiError> {
-        let requests = self.requests(&windows, progress)?;
+        let requests = self.requests_or_sample(&windows, (&windows, LeftOut::OfAllKinds), progress)?;
         progress.stage("comparing", 0)?;
         let attributes = question.attribute_filters()?;
         let selection = question.selection();
