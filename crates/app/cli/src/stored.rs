@@ -8,15 +8,15 @@ use crate::trace_source::SOURCE_GROUP;
 use clap::Args;
 use laggard_server::{ReadLimits, StoredData};
 use std::num::NonZeroU64;
-use std::path::PathBuf;
 
 /// The data folder that is read instead of files.
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Reading the data of a server (docs/manual/store.md)")]
 pub(crate) struct StoredFolder {
-    /// Read the data folder of `laggard serve` instead of files, without a server or beside it; nothing of it is changed
+    /// Read the data folder of `laggard serve` instead of files, without a server or beside it; nothing of it is changed. Also
+    /// s3://BUCKET/PREFIX, in programs built with the feature `s3`
     #[arg(long, value_name = "FOLDER", group = STORED_GROUP, conflicts_with_all = ["paths", "format", "columns", SOURCE_GROUP])]
-    store: Option<PathBuf>,
+    store: Option<String>,
     /// Most calls that are compared; of more, the most frequent kinds of requests are thinned, and the report says so [default:
     /// 100000000, and what fits into half of --memory]
     #[arg(long, value_name = "N", requires = "store", hide = true)]

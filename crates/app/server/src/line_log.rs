@@ -68,22 +68,21 @@ impl<T: LogRecord> LineLog<T> {
         LineLog::open_with(folder, disk())
     }
 
-    /// Reads the file in a folder, if it exists. Another process may write it: nothing of it is changed, and a last line without its
-    /// end is just being written.
+    /// Reads the contents of a file that another process may write: it can only be read, and a last line without its end is just being
+    /// written.
     ///
     /// # Errors
-    /// When the file cannot be read, or its first line is unknown.
-    pub(crate) fn read(folder: &Path) -> io::Result<LineLog<T>> {
+    /// When the first line is unknown.
+    pub(crate) fn read(bytes: &[u8]) -> io::Result<LineLog<T>> {
         let mut log = LineLog {
-            path: path_in::<T>(folder),
+            path: file_name::<T>().into(),
             records: Vec::new(),
             lines: 0,
             damaged: 0,
             is_whole: true,
             files: read_only(),
         };
-        let Some(bytes) = bytes_of(&log.path)? else { return Ok(log) };
-        if !has_head::<T>(&bytes) {
+        if !has_head::<T>(bytes) {
             return Err(io::Error::other("the file is of an unknown version"));
         }
         let ended = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
@@ -95,7 +94,7 @@ impl<T: LogRecord> LineLog<T> {
 
     /// As [`LineLog::open`], with other calls to write the file.
     pub(crate) fn open_with(folder: &Path, files: Arc<dyn FileCalls>) -> io::Result<LineLog<T>> {
-        let path = path_in::<T>(folder);
+        let path = folder.join(file_name::<T>());
         let mut log = LineLog { path, records: Vec::new(), lines: 0, damaged: 0, is_whole: false, files };
         log.load()?;
         Ok(log)
@@ -194,8 +193,9 @@ impl<T: LogRecord> LineLog<T> {
     }
 }
 
-fn path_in<T: LogRecord>(folder: &Path) -> PathBuf {
-    folder.join(format!("{}.log", T::NAME))
+/// The name of the file of some records.
+pub(crate) fn file_name<T: LogRecord>() -> String {
+    format!("{}.log", T::NAME)
 }
 
 /// The contents of a file; `None` if there is none.

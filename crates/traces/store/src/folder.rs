@@ -99,14 +99,6 @@ impl StoreFolder {
         Store::open(settings.clone(), Arc::new(objects), &log).await
     }
 
-    /// Opens the store for reading, also while a server has it open. Nothing is changed.
-    ///
-    /// # Errors
-    /// When it is no store, of a later version, or its manifest cannot be read.
-    pub async fn read(&self, settings: &StoreSettings) -> Result<StoreReader, StoreError> {
-        StoreReader::open(Arc::new(self.objects()?), settings).await
-    }
-
     /// Spans in the log of a store that were not in segments when it was opened for reading. No more than these, but some of them
     /// may be.
     ///

@@ -108,30 +108,23 @@ fn the_oldest_events_are_deleted_beyond_the_limit() {
 }
 
 #[test]
-fn a_reader_beside_a_server_changes_no_byte_of_the_file() {
+fn a_line_that_a_server_just_writes_is_no_damage() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("events.log");
-    assert_eq!(Log::read(folder.path()).unwrap().records(), [], "there is none yet");
+    assert_eq!(Log::read(b"").unwrap().records(), [], "there is none yet");
     Log::open(folder.path()).unwrap().append(&[event(1), event(2), event(3)]).unwrap();
     let whole = std::fs::read(&path).unwrap();
     let line = (whole.len() - SystemEvent::HEAD.len()) / 3;
     for length in 0..=whole.len() {
-        std::fs::write(&path, &whole[..length]).unwrap();
-        let log = Log::read(folder.path()).unwrap();
+        let log = Log::read(&whole[..length]).unwrap();
         let ended = length.saturating_sub(SystemEvent::HEAD.len()) / line;
         // The rest of a line may just be written.
         assert_eq!((log.records().len(), log.damaged()), (ended, 0), "{length}");
     }
     let mut damaged = whole.clone();
     damaged[SystemEvent::HEAD.len() + line + 20] ^= 1;
-    std::fs::write(&path, &damaged).unwrap();
-    let mut log = Log::read(folder.path()).unwrap();
+    let mut log = Log::read(&damaged).unwrap();
     assert_eq!((seconds(&log), log.damaged()), (vec![1, 3], 1));
     assert!(log.append(&[event(4)]).is_err(), "it can only be read");
-    assert_eq!(std::fs::read(&path).unwrap(), damaged);
-    std::fs::write(&path, "laggard-events 9\n").unwrap();
-    assert!(Log::read(folder.path()).is_err());
-    let names: Vec<_> =
-        std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(names, ["events.log"], "nothing is renamed");
+    assert!(Log::read(b"laggard-events 9\n").is_err());
 }

@@ -33,31 +33,6 @@ impl DataFolder {
         }
     }
 
-    /// The folder of a tenant, or of the only one there is. The folder of a tenant itself is accepted as well.
-    ///
-    /// # Errors
-    /// When there is no such tenant; when there are several, and none is named.
-    pub(crate) fn of_tenant(path: &Path, tenant: Option<&str>) -> Result<PathBuf, String> {
-        if tenant.is_none() && path.join("segments").is_dir() {
-            return Ok(path.to_owned());
-        }
-        let tenants = DataFolder::open(path)?.tenants();
-        let named = match (tenant, tenants.as_slice()) {
-            (None, [only]) => Some(only.as_str()),
-            (None, _) => None,
-            (Some(name), all) => all.iter().map(String::as_str).find(|known| *known == name),
-        };
-        let folder = named.map(|name| path.join("tenants").join(name));
-        folder.ok_or_else(|| match tenant {
-            Some(name) => {
-                format!("{}: there is no tenant {name:?}, only {}", path.display(), tenants.join(", "))
-            }
-            None => {
-                format!("{}: there are several tenants, name one: {}", path.display(), tenants.join(", "))
-            }
-        })
-    }
-
     /// Reads everything of every tenant, and changes nothing, also while a server runs.
     ///
     /// # Errors

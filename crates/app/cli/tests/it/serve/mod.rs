@@ -1,6 +1,8 @@
 //! `laggard serve` end to end: started on free ports, queried, stopped, restarted.
 
 mod alerts;
+#[cfg(feature = "s3")]
+mod bucket;
 mod collected;
 mod configuration;
 mod dashboards;

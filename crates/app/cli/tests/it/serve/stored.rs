@@ -24,7 +24,7 @@ fn part(number: usize) -> String {
 }
 
 /// A server with ten minutes of requests in three segments, and a declared deployment.
-fn start(folder: &Path, further: &[&str]) -> Running {
+pub(super) fn start(folder: &Path, further: &[&str]) -> Running {
     let settings = ["--set", "store.keep_for=off", "--set", "store.upkeep=1h"];
     let server = Running::start(folder, &[&settings, further].concat());
     for number in 0..3 {
@@ -41,7 +41,7 @@ fn url(server: &Running) -> String {
 }
 
 /// Every file below a folder, with its length and when it was written.
-fn everything(folder: &Path) -> BTreeMap<PathBuf, (u64, SystemTime)> {
+pub(super) fn everything(folder: &Path) -> BTreeMap<PathBuf, (u64, SystemTime)> {
     let (mut found, mut folders) = (BTreeMap::new(), vec![folder.to_owned()]);
     while let Some(next) = folders.pop() {
         for entry in fs::read_dir(next).unwrap() {
@@ -55,7 +55,7 @@ fn everything(folder: &Path) -> BTreeMap<PathBuf, (u64, SystemTime)> {
     found
 }
 
-fn of_store(folder: &Path, words: &[&str]) -> Outcome {
+pub(super) fn of_store(folder: &Path, words: &[&str]) -> Outcome {
     laggard(&[words, &["--store", text(folder)]].concat())
 }
 
@@ -120,6 +120,8 @@ fn a_folder_gives_the_answers_of_its_server_beside_it_and_without_it() {
     let before = everything(folder.path());
     assert_eq!(answers(folder.path(), &[]), beside);
     assert_eq!(everything(folder.path()), before, "nothing is changed");
+    let by_url = format!("file://{}", text(folder.path()));
+    assert_eq!(answers(Path::new(&by_url), &[]), beside);
     let tenant = folder.path().join("tenants/default");
     assert_eq!(of_store(&tenant, &["diagnose", "--output", "json", "--exit-code"]).stdout, beside[0]);
 }
@@ -202,6 +204,9 @@ fn what_cannot_be_read_is_an_error() {
         let refused = of_store(&data, &[&["diagnose", "--tenant", "default"], more].concat());
         assert_eq!(refused.status, 2, "{more:?}: {}", refused.stderr);
     }
+    of_store(Path::new("gs://bucket"), &words).fails(3, &["gs:// is not read"]);
+    #[cfg(not(feature = "s3"))]
+    of_store(Path::new("s3://bucket"), &words).fails(3, &["--features s3"]);
     assert_eq!(laggard(&["diagnose", "--calls-max", "5"]).status, 2, "files are not thinned like this");
     for ending in [".json", ".copy"] {
         damage(files(&data, ending).last().unwrap());

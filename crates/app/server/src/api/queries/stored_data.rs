@@ -1,4 +1,4 @@
-//! Questions about the data folder of a server, answered without the server, whether it runs or not.
+//! Questions about the data folder of a server, or a copy of it in a bucket, answered without the server, whether it runs or not.
 
 use super::TenantQueries;
 use crate::api::cache::RequestCache;
@@ -7,10 +7,11 @@ use crate::api::parameters::now;
 use crate::api::problem::{ApiError, ProblemKind};
 use crate::client::QueryError;
 use crate::events::TenantEvents;
-use crate::operations::{DataFolder, DataLock, ProcessMemory};
+use crate::operations::{DataLock, ProcessMemory};
+use crate::settings::is_tenant_name;
 use laggard_params::{BaselineData, CompareParams, ComparedData, DiagnoseParams};
 use laggard_report::{Comparison, Report, SystemEvent};
-use laggard_store::{StoreError, StoreFolder, StoreReader, StoreSettings};
+use laggard_store::{DataLocation, StoreError, StoreFolder, StoreReader, StoreSettings};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -43,31 +44,32 @@ pub struct StoredData {
 const ATTEMPTS_MAX: usize = 6;
 
 impl StoredData {
-    /// Opens a data folder, or the folder of a tenant in it.
+    /// Opens a data folder, or the folder of a tenant in it, by its path or URL ([`DataLocation::parse`]).
     ///
     /// # Errors
     /// When it is no data folder, has no such tenant, or several and none is named; when the store is of a later version, or its manifest
     /// cannot be read.
-    pub fn open(folder: &Path, tenant: Option<&str>, limits: ReadLimits) -> Result<StoredData, String> {
-        let tenant_folder = DataFolder::of_tenant(folder, tenant)?;
+    pub fn open(location: &str, tenant: Option<&str>, limits: ReadLimits) -> Result<StoredData, String> {
         let memory = Arc::new(ProcessMemory::new(Some(limits.memory_bytes)));
         let runtime = runtime(limits.threads)?;
-        let store = StoreFolder::new(&tenant_folder);
         let cache_bytes = memory.at_most_a_quarter(StoreSettings::default().cache_bytes);
         let settings = StoreSettings { cache_bytes, ..StoreSettings::default() };
-        let failed = |error: StoreError| format!("{}: {error}", tenant_folder.display());
-        let reader = runtime.block_on(store.read(&settings)).map_err(failed)?;
-        let events = TenantEvents::read(&tenant_folder)
-            .map_err(|error| format!("{}: events: {error}", tenant_folder.display()))?;
+        let reading = async {
+            let location = tenant_in(&DataLocation::parse(location)?, tenant).await?;
+            let reader = location.read_store(&settings).await?;
+            let events = location.file(&TenantEvents::file_name()).await?.unwrap_or_default();
+            let events = TenantEvents::read(&events)
+                .map_err(|error| StoreError::new(format!("{location}: events: {error}")))?;
+            let waiting = in_log(&location, &reader).await?;
+            Ok((reader, events, waiting))
+        };
+        let read: Result<_, StoreError> = runtime.block_on(reading);
+        let (reader, events, waiting) = read.map_err(|error| error.to_string())?;
         let mut cautions = Vec::new();
         if events.damaged() > 0 {
             cautions.push(format!("Damaged lines among the stored events: {}.", events.damaged()));
         }
-        // What a running server has only in its log, it does not answer either.
-        if data_folder_of(&tenant_folder).and_then(|folder| DataLock::owner(&folder)).is_none() {
-            let waiting = store.log_spans(&reader).map_err(failed)?;
-            cautions.extend((waiting > 0).then(|| in_log(waiting)));
-        }
+        cautions.extend(waiting);
         Ok(StoredData {
             reader,
             events: Arc::new(events),
@@ -165,13 +167,52 @@ fn runtime(threads: NonZeroUsize) -> Result<Runtime, String> {
     builder.build().map_err(|error| format!("no threads: {error}"))
 }
 
+/// The folder of a tenant, or of the only one there is. The folder of a tenant itself is accepted as well.
+async fn tenant_in(location: &DataLocation, tenant: Option<&str>) -> Result<DataLocation, StoreError> {
+    if tenant.is_none() && location.folders().await?.iter().any(|folder| folder == "segments") {
+        return Ok(location.clone());
+    }
+    let mut tenants = location.within("tenants").folders().await?;
+    tenants.retain(|name| is_tenant_name(name));
+    let named = match (tenant, tenants.as_slice()) {
+        (None, [only]) => Some(only),
+        (None, _) => None,
+        (Some(name), all) => all.iter().find(|known| *known == name),
+    };
+    let list = || tenants.join(", ");
+    match (named, tenant) {
+        (Some(name), _) => Ok(location.within(&format!("tenants/{name}"))),
+        (None, _) if tenants.is_empty() => Err(StoreError::new(format!(
+            "{location}: this is no data folder of laggard serve: it has no folder in tenants/"
+        ))),
+        (None, Some(name)) => {
+            Err(StoreError::new(format!("{location}: there is no tenant {name:?}, only {}", list())))
+        }
+        (None, None) => {
+            Err(StoreError::new(format!("{location}: there are several tenants, name one: {}", list())))
+        }
+    }
+}
+
+/// A caution about spans that are only in the log. What a running server has only there, it does not answer either.
+async fn in_log(location: &DataLocation, reader: &StoreReader) -> Result<Option<String>, StoreError> {
+    let Some(folder) = location.folder() else {
+        let has_log = location.folders().await?.iter().any(|folder| folder == "log");
+        let caution = "The log is not read from a bucket: spans that no segment has yet are not considered.";
+        return Ok(has_log.then(|| caution.to_owned()));
+    };
+    if data_folder_of(folder).and_then(|folder| DataLock::owner(&folder)).is_some() {
+        return Ok(None);
+    }
+    let spans = StoreFolder::new(folder).log_spans(reader)?;
+    Ok((spans > 0).then(|| {
+        format!(
+            "Up to {spans} spans are in the log only, and not considered: a server that opens the folder stores them in segments."
+        )
+    }))
+}
+
 /// The data folder that has a tenant's.
 fn data_folder_of(tenant_folder: &Path) -> Option<PathBuf> {
     Some(tenant_folder.canonicalize().ok()?.parent()?.parent()?.to_owned())
-}
-
-fn in_log(spans: u64) -> String {
-    format!(
-        "Up to {spans} spans are in the log only, and not considered: a server that opens the folder stores them in segments."
-    )
 }
