@@ -72,7 +72,7 @@ impl Buckets {
         }
     }
 
-    fn ask(&self, location: &str, words: &[&str]) -> Outcome {
+    fn query(&self, location: &str, words: &[&str]) -> Outcome {
         let mut run = command(&[words, &["--store", location]].concat());
         run.env("AWS_ENDPOINT_URL", format!("http://{}", self.address)).env("AWS_ALLOW_HTTP", "true");
         run.env("AWS_REGION", "us-east-1");
@@ -95,16 +95,16 @@ fn a_bucket_gives_the_answers_of_the_folder_that_was_copied_to_it() {
     for words in [&["diagnose", "--output", "json"][..], &["compare", "--since", "2026-01-12T09:05:00Z"]] {
         for limit in ["1000000", "150"] {
             let words = [words, &["--calls-max", limit]].concat();
-            let of_bucket = buckets.ask(location, &words);
+            let of_bucket = buckets.query(location, &words);
             assert_eq!(of_bucket.stdout, of_store(&data, &words).stdout, "{}", of_bucket.stderr);
             assert_eq!(of_bucket.status, 0);
         }
     }
     buckets.put("traces/copies/monday/tenants/default/log/000000000001.log", b"");
-    let report = buckets.ask(location, &["diagnose", "--output", "json"]).json();
+    let report = buckets.query(location, &["diagnose", "--output", "json"]).json();
     let caution = report["cautions"].as_array().unwrap().last().unwrap().as_str().unwrap();
     assert!(caution.starts_with("The log is not read from a bucket"), "{caution}");
-    buckets.ask("s3://traces/copies", &["diagnose"]).fails(3, &["s3://traces/copies", "no data folder"]);
-    buckets.ask("s3://nothing/copies", &["diagnose"]).fails(3, &["s3://nothing/copies"]);
-    buckets.ask("gs://traces/copies", &["diagnose"]).fails(3, &["gs:// is not read"]);
+    buckets.query("s3://traces/copies", &["diagnose"]).fails(3, &["s3://traces/copies", "no data folder"]);
+    buckets.query("s3://nothing/copies", &["diagnose"]).fails(3, &["s3://nothing/copies"]);
+    buckets.query("gs://traces/copies", &["diagnose"]).fails(3, &["gs:// is not read"]);
 }
