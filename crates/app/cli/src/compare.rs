@@ -5,7 +5,8 @@ use crate::load::{Loaded, SpanMemory, load};
 use crate::output::{RunOptions, TestCaseFiles};
 use crate::progress::Meter;
 use crate::runtime::{facts, input_cautions};
-use crate::server::Server;
+use crate::server::{Server, unanswered};
+use crate::stored::StoredFolder;
 use crate::trace_source::{LoadedSource, SOURCE_GROUP, TraceSource, windows_to_compare};
 use clap::Args;
 use laggard_diagnose::{CompareSettings, ComparedPopulation, Population, compare};
@@ -24,6 +25,7 @@ const EXAMPLES: &str = "Examples:
   laggard compare traces/ --before-until 2026-01-12T09:10:00Z --since 2026-01-12T09:20:00Z
   laggard compare main/ branch/ --service checkout --exit-code --junit laggard.xml || echo slower
   laggard compare --tempo http://localhost:3200 --since -15m               with the 15 minutes before
+  laggard compare --store /var/lib/laggard --before-since -1h --since -15m  windows of a server's data folder
 
 Servers: --jaeger, --tempo, and others read traces from servers (docs/manual/sources.md).
 
@@ -36,10 +38,10 @@ pub(crate) struct Compare {
     #[arg(value_name = "PATH", num_args = 0..=2, conflicts_with = SOURCE_GROUP)]
     pub(crate) paths: Vec<PathBuf>,
     /// More of the set before: file, folder or pattern
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["server", SOURCE_GROUP])]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["server", "store", SOURCE_GROUP])]
     pub(crate) before: Vec<PathBuf>,
     /// More of the set after
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["server", SOURCE_GROUP])]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["server", "store", SOURCE_GROUP])]
     pub(crate) after: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) question: CompareParams,
@@ -58,6 +60,8 @@ pub(crate) struct Compare {
     pub(crate) source: TraceSource,
     #[command(flatten)]
     pub(crate) server: Server,
+    #[command(flatten)]
+    pub(crate) stored: StoredFolder,
 }
 
 pub(crate) fn run(arguments: &Compare) -> Result<Status, CommandError> {
@@ -73,7 +77,12 @@ pub(crate) fn run(arguments: &Compare) -> Result<Status, CommandError> {
     {
         return answered;
     }
-    let comparison = comparison(arguments)?;
+    let comparison = if arguments.stored.is_set() {
+        let stored = arguments.stored.open(arguments.server.tenant(), &arguments.memory, &arguments.run)?;
+        stored.compare(&arguments.question).map_err(unanswered)?
+    } else {
+        comparison(arguments)?
+    };
     arguments.run.write(&comparison)?;
     arguments.test_cases.write(&comparison)?;
     Ok(verdicts.status(&comparison.verdict()))

@@ -8,7 +8,8 @@ use crate::progress::Meter;
 use crate::prometheus::PrometheusInput;
 use crate::runtime::{facts, input_cautions, input_sources};
 use crate::samples::{SampleInput, load_samples_of_short_period};
-use crate::server::Server;
+use crate::server::{Server, unanswered};
+use crate::stored::StoredFolder;
 use crate::trace_source::{LoadedSource, SOURCE_GROUP, TraceSource, windows_to_diagnose};
 use clap::Args;
 use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
@@ -39,6 +40,7 @@ const EXAMPLES: &str = "Examples:
   laggard diagnose --jaeger http://localhost:16686 --service front --since -15m
   laggard diagnose --server http://localhost:4316 --since -15m             compared with the hour before that
   laggard diagnose --server http://localhost:4316 --since -15m --baseline none
+  laggard diagnose --store /var/lib/laggard --since -15m                   the same without asking a server
 
 Servers: --jaeger, --tempo, and others read traces from servers (docs/manual/sources.md).
 
@@ -52,16 +54,16 @@ pub(crate) struct Diagnose {
     pub(crate) paths: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) question: DiagnoseParams,
-    /// Compare with these files, folders or patterns; repeat for more. With --server: `none` for no baseline; without it the
-    /// server chooses one from its earlier requests
+    /// Compare with these files, folders or patterns; repeat for more. With --server or --store: `none` for no baseline; without
+    /// it one is chosen from earlier requests
     #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["baseline_rest", SOURCE_GROUP])]
     pub(crate) baseline: Vec<PathBuf>,
     /// Samples of CPU of the same time and half an hour or more before it: they say whether slow calls compute or wait; repeat for
     /// more
-    #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["server", SOURCE_GROUP])]
+    #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["server", "store", SOURCE_GROUP])]
     pub(crate) samples: Vec<PathBuf>,
     /// A kernel trace of a replica, by its name in the traces: HOST=TRACE; it says what slow calls wait for; repeat for more
-    #[arg(long, value_name = "HOST=TRACE", conflicts_with_all = ["server", SOURCE_GROUP])]
+    #[arg(long, value_name = "HOST=TRACE", conflicts_with_all = ["server", "store", SOURCE_GROUP])]
     pub(crate) kernel: Vec<Text<HostTrace>>,
     #[command(flatten)]
     pub(crate) inputs: Inputs,
@@ -78,16 +80,19 @@ pub(crate) struct Diagnose {
     pub(crate) source: TraceSource,
     #[command(flatten)]
     pub(crate) server: Server,
+    #[command(flatten)]
+    pub(crate) stored: StoredFolder,
 }
 
 pub(crate) fn run(arguments: &Diagnose) -> Result<Status, CommandError> {
     let verdicts = Verdicts { alarming: &["suspects"], exit_code: arguments.exit_code, ..Verdicts::NONE };
-    if arguments.server.is_set() && arguments.weights != Weights::default() {
+    let is_stored = arguments.server.is_set() || arguments.stored.is_set();
+    if is_stored && arguments.weights != Weights::default() {
         return Err(CommandError::usage(
             "a server has read its spans already: attributes that weigh are of files",
         ));
     }
-    if arguments.server.is_set() {
+    let report = if is_stored {
         let question = DiagnoseParams {
             baseline: baseline_of_server(&arguments.baseline)?,
             ..arguments.question.clone()
@@ -95,10 +100,19 @@ pub(crate) fn run(arguments: &Diagnose) -> Result<Status, CommandError> {
         if let Some(answered) = arguments.server.answer("diagnose", &question, &arguments.run, &verdicts) {
             return answered;
         }
-    }
-    let report = report_on_input(arguments)?;
+        report_on_store(arguments, &question)?
+    } else {
+        report_on_input(arguments)?
+    };
     arguments.run.write(&report)?;
     Ok(verdicts.status(&report.verdict()))
+}
+
+/// The report on the data folder of a server.
+fn report_on_store(arguments: &Diagnose, question: &DiagnoseParams) -> Result<Report, CommandError> {
+    let tenant = arguments.server.tenant();
+    let stored = arguments.stored.open(tenant, &arguments.memory, &arguments.run)?;
+    stored.diagnose(question).map_err(unanswered)
 }
 
 /// The report on files, or on a window of a trace server.
@@ -236,8 +250,8 @@ fn baseline_of_server(paths: &[PathBuf]) -> Result<BaselineMode, CommandError> {
         [] => Ok(BaselineMode::Auto),
         [none] if none.as_os_str() == "none" => Ok(BaselineMode::None),
         _ => Err(CommandError::usage(
-            "a server reads no files: with --server, --baseline can only be `none`; name a time with --baseline-since and \
-             --baseline-until",
+            "a server reads no files: with --server or --store, --baseline can only be `none`; name a time with \
+             --baseline-since and --baseline-until",
         )),
     }
 }

@@ -31,6 +31,7 @@ mod signature;
 mod simulate;
 mod small_files;
 mod store;
+mod stored;
 mod trace_source;
 
 use clap::{Parser, Subcommand};

@@ -9,12 +9,15 @@ use laggard_server::client::{QueryError, ServerAddress, query_server};
 use serde::Serialize;
 use std::path::PathBuf;
 
+/// The group of what names stored data, one of which can be asked.
+pub(crate) const STORED_GROUP: &str = "stored-data";
+
 /// The server that answers instead of files.
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Querying a server (docs/manual/api.md)")]
 pub(crate) struct Server {
     /// Query the data stored by this server (`laggard serve`) instead of reading files: http://localhost:4316
-    #[arg(long, value_name = "URL", conflicts_with_all = ["paths", "format", "columns", "threads", "memory", SOURCE_GROUP])]
+    #[arg(long, value_name = "URL", group = STORED_GROUP, conflicts_with_all = ["paths", "format", "columns", "threads", "memory", SOURCE_GROUP])]
     server: Option<String>,
     #[command(flatten)]
     access: Access,
@@ -28,7 +31,7 @@ pub(crate) struct Access {
     #[arg(long, value_name = "FILE", requires = "server", hide = true)]
     token_file: Option<PathBuf>,
     /// Tenant to query, where the server has several
-    #[arg(long, value_name = "NAME", requires = "server", hide = true)]
+    #[arg(long, value_name = "NAME", requires = STORED_GROUP, hide = true)]
     tenant: Option<String>,
     /// File with the certificates (PEM) of the authorities to trust, instead of the well-known ones
     #[arg(long = "server-ca-file", value_name = "FILE", requires = "server", hide = true)]
@@ -53,6 +56,11 @@ impl Server {
         self.server.is_some()
     }
 
+    /// The tenant whose stored data is read.
+    pub(crate) fn tenant(&self) -> Option<&str> {
+        self.access.tenant.as_deref()
+    }
+
     /// Queries the server and writes its answer; `None` without `--server`.
     pub(crate) fn answer(
         &self,
@@ -75,13 +83,17 @@ impl Server {
     ) -> Result<Status, CommandError> {
         let server = self.access.address(url)?;
         let settings = serde_json::to_value(settings).map_err(CommandError::usage)?;
-        let answer =
-            query_server(&server, question, &settings, run.wanted()).map_err(|error| match error {
-                QueryError::Invalid(_) => CommandError::usage(error),
-                QueryError::TooLittleData(_) => CommandError::too_little(error),
-                QueryError::Unanswered(_) => CommandError::unreadable(error),
-            })?;
+        let answer = query_server(&server, question, &settings, run.wanted()).map_err(unanswered)?;
         run.write_bytes(&answer.report)?;
         Ok(verdicts.status(&answer.verdict))
+    }
+}
+
+/// Why there is no report.
+pub(crate) fn unanswered(error: QueryError) -> CommandError {
+    match error {
+        QueryError::Invalid(_) => CommandError::usage(error),
+        QueryError::TooLittleData(_) => CommandError::too_little(error),
+        QueryError::Unanswered(_) => CommandError::unreadable(error),
     }
 }

@@ -8,7 +8,7 @@
 //! A line is the checksum of its JSON, the JSON, and the end of the line. One that is damaged is left out and counted; what
 //! follows it is read.
 
-use crate::durable_files::{FileCalls, begin, disk, replace};
+use crate::durable_files::{FileCalls, begin, disk, read_only, replace};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -68,9 +68,33 @@ impl<T: LogRecord> LineLog<T> {
         LineLog::open_with(folder, disk())
     }
 
+    /// Reads the contents of a file that another process may write: it can only be read, and a last line without its end is just being
+    /// written.
+    ///
+    /// # Errors
+    /// When the first line is unknown.
+    pub(crate) fn read(bytes: &[u8]) -> io::Result<LineLog<T>> {
+        let mut log = LineLog {
+            path: file_name::<T>().into(),
+            records: Vec::new(),
+            lines: 0,
+            damaged: 0,
+            is_whole: true,
+            files: read_only(),
+        };
+        if !has_head::<T>(bytes) {
+            return Err(io::Error::other("the file is of an unknown version"));
+        }
+        let ended = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        let recovered = recover::<T>(bytes.get(T::HEAD.len()..ended).unwrap_or_default());
+        log.lines = recovered.records.len();
+        (log.records, log.damaged) = (recovered.records, recovered.damaged);
+        Ok(log)
+    }
+
     /// As [`LineLog::open`], with other calls to write the file.
     pub(crate) fn open_with(folder: &Path, files: Arc<dyn FileCalls>) -> io::Result<LineLog<T>> {
-        let path = folder.join(format!("{}.log", T::NAME));
+        let path = folder.join(file_name::<T>());
         let mut log = LineLog { path, records: Vec::new(), lines: 0, damaged: 0, is_whole: false, files };
         log.load()?;
         Ok(log)
@@ -134,15 +158,8 @@ impl<T: LogRecord> LineLog<T> {
     }
 
     fn load(&mut self) -> io::Result<()> {
-        let bytes = match std::fs::metadata(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(error),
-            Ok(file) if file.len() > FILE_BYTES_MAX => {
-                return Err(io::Error::other(format!("{} bytes; at most {FILE_BYTES_MAX}", file.len())));
-            }
-            Ok(_) => std::fs::read(&self.path)?,
-        };
-        if !bytes.starts_with(T::HEAD.as_bytes()) && !T::HEAD.as_bytes().starts_with(&bytes) {
+        let Some(bytes) = bytes_of(&self.path)? else { return Ok(()) };
+        if !has_head::<T>(&bytes) {
             let aside = self.path.with_extension("log.unreadable");
             tracing::error!(file = %self.path.display(), aside = %aside.display(), "the file is of an unknown version; starting without what it has");
             std::fs::rename(&self.path, aside)?;
@@ -174,6 +191,28 @@ impl<T: LogRecord> LineLog<T> {
         self.is_whole = true;
         Ok(())
     }
+}
+
+/// The name of the file of some records.
+pub(crate) fn file_name<T: LogRecord>() -> String {
+    format!("{}.log", T::NAME)
+}
+
+/// The contents of a file; `None` if there is none.
+fn bytes_of(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match std::fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+        Ok(file) if file.len() > FILE_BYTES_MAX => {
+            Err(io::Error::other(format!("{} bytes; at most {FILE_BYTES_MAX}", file.len())))
+        }
+        Ok(_) => std::fs::read(path).map(Some),
+    }
+}
+
+/// Whether a file begins with its first line, or with a part of it and has nothing else.
+fn has_head<T: LogRecord>(bytes: &[u8]) -> bool {
+    bytes.starts_with(T::HEAD.as_bytes()) || T::HEAD.as_bytes().starts_with(bytes)
 }
 
 fn recover<T: LogRecord>(bytes: &[u8]) -> Recovered<T> {

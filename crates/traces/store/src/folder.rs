@@ -6,7 +6,7 @@ use crate::log_repair::repair_log;
 use crate::segments::{
     DamagedSegment, ExaminedSegments, Manifest, Segment, examine, newest_manifest, rebuild, recheck,
 };
-use crate::{DurableFolder, Segments, Store, StoreError, StoreSettings};
+use crate::{DurableFolder, Segments, Store, StoreError, StoreReader, StoreSettings};
 use object_store::local::LocalFileSystem;
 use std::fs;
 use std::io;
@@ -99,6 +99,15 @@ impl StoreFolder {
         Store::open(settings.clone(), Arc::new(objects), &log).await
     }
 
+    /// Spans in the log of a store that were not in segments when it was opened for reading. No more than these, but some of them
+    /// may be.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn log_spans(&self, reader: &StoreReader) -> Result<u64, StoreError> {
+        Ok(self.check_log(Some(reader.replay_from()))?.spans)
+    }
+
     /// Reads everything, and changes nothing. A server may have the folder open: what it replaces meanwhile is not reported.
     ///
     /// # Errors
@@ -108,7 +117,8 @@ impl StoreFolder {
         let mut before = Vec::new();
         for attempt in 1.. {
             let mut examined = examine(&objects).await?;
-            let log = self.check_log(&examined)?;
+            let log =
+                self.check_log(examined.manifest.as_ref().map(|manifest| manifest.position.replay_from))?;
             let written_meanwhile = recheck(&objects, &mut examined).await?;
             let mut check = FolderCheck { written_meanwhile, log_spans: log.spans, ..FolderCheck::default() };
             if let Some(manifest) = &examined.manifest {
@@ -130,14 +140,15 @@ impl StoreFolder {
         unreachable!("the last attempt returns")
     }
 
-    fn check_log(&self, examined: &ExaminedSegments) -> Result<LogCheck, StoreError> {
+    /// Reads the log from a record on, or all of it.
+    fn check_log(&self, from: Option<u64>) -> Result<LogCheck, StoreError> {
         let mut check = LogCheck::default();
         if !self.log().is_dir() {
             return Ok(check);
         }
         let disk = ReadOnly(Disk::open(&self.log()).map_err(|error| failed(&self.log(), error))?);
-        let from = match &examined.manifest {
-            Some(manifest) => manifest.position.replay_from,
+        let from = match from {
+            Some(from) => from,
             None => first_record(&disk)?,
         };
         let replayed = replay(&disk, from, &mut |_, batch| check.spans += batch.spans.len() as u64)?;

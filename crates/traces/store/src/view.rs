@@ -316,12 +316,14 @@ impl ViewReader {
         found
     }
 
-    /// Sets a damaged segment aside; any other failure is the caller's. Where the disk is full or read-only, the
-    /// query is answered nevertheless.
+    /// Sets a damaged segment aside, unless another process writes the store; any other failure is the caller's. Where the
+    /// disk is full or read-only, the query is answered nevertheless.
     pub(crate) async fn continue_without(&mut self, failed: LocatedError) -> Result<(), StoreError> {
         let LocatedError { segment, failure } = failed;
         let SegmentError::Damaged(reason) = failure else { return Err(failure.into()) };
-        if let Err(error) = self.shared.quarantine(&segment, &reason).await {
+        if self.shared.is_read_only() {
+            self.shared.check_still_named(&segment).await?;
+        } else if let Err(error) = self.shared.quarantine(&segment, &reason).await {
             tracing::error!(segment = segment.number, reason, %error, "a segment could not be set aside");
         }
         self.lost.add_many(Loss::CorruptSegment, segment.spans + segment.samples + segment.events, || {

@@ -14,6 +14,7 @@ use crate::progress::Meter;
 use crate::prometheus::PrometheusInput;
 use crate::samples::{SampleInput, load_samples};
 use crate::server::Server;
+use crate::stored::StoredFolder;
 use crate::trace_source::TraceSource;
 use laggard_mcp::{Tool, ToolAnswer};
 use laggard_params::{
@@ -121,6 +122,7 @@ fn diagnose_answer(access: &FileAccess, arguments: Value) -> Result<ToolAnswer, 
         memory: SpanMemory { bytes: access.memory_bytes },
         source: TraceSource::default(),
         server: Server::default(),
+        stored: StoredFolder::default(),
     })?;
     report_answer(&report)
 }
@@ -139,6 +141,7 @@ fn compare_answer(access: &FileAccess, arguments: Value) -> Result<ToolAnswer, C
         memory: SpanMemory { bytes: access.memory_bytes },
         source: TraceSource::default(),
         server: Server::default(),
+        stored: StoredFolder::default(),
     })?;
     report_answer(&comparison)
 }

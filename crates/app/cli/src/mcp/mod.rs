@@ -5,7 +5,7 @@ mod file_tools;
 mod readable;
 
 use crate::exit::{CommandError, Status};
-use crate::server::Access;
+use crate::server::{Access, STORED_GROUP};
 use clap::Args;
 use file_tools::FileTools;
 use laggard_mcp::{CallWork, RpcError, Tool, ToolAnswer, ToolServer, serve_lines};
@@ -36,7 +36,7 @@ pub(crate) struct Mcp {
     #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = crate::load::parse_size)]
     memory: usize,
     /// Query the data stored by this server (`laggard serve`) instead of reading files: http://localhost:4316
-    #[arg(long, value_name = "URL", conflicts_with_all = ["paths", "threads", "memory"])]
+    #[arg(long, value_name = "URL", group = STORED_GROUP, conflicts_with_all = ["paths", "threads", "memory"])]
     server: Option<String>,
     #[command(flatten)]
     access: Access,

@@ -8,12 +8,13 @@ use crate::api::state::AppState;
 use laggard_engine::{CallCount, RequestSlice, Requests};
 use laggard_parallel::CancelReason;
 use laggard_params::Window;
-use laggard_store::Store;
+use laggard_store::{Store, View};
 pub(crate) use laggard_system::available_threads as threads;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-// Limit: spans that a page or another question than `diagnose` reads from the store | rejected: choose a shorter window
+// Limit: spans that a page or another question than `diagnose` and `compare` reads from the store | rejected: choose a shorter window
 /// Most spans that one question reads at once: 28 bytes each.
 const SPANS_MAX: u64 = 100_000_000;
 
@@ -38,12 +39,12 @@ where
     let permit = query_turn(state).await?;
     let stop = Stop::default();
     let _listed = state.api.running.begin(JobSize::Short, &stop);
-    let slices = stop.wait_for(slices(store, window, state.memory.calls_max())).await?;
+    let slices = stop.wait_for(slices(store.view(), window, state.memory.calls_max())).await?;
     let memory = state.memory.reserve_for_query(QUERY_BYTES.of(&slices));
     let reserved = stop.wait_for(async { Ok(memory.await?) }).await?;
     let cache = state.api.cache.clone();
     cancelable(stop.clone(), move || {
-        let answered = answer(&merge_slices(&cache, slices));
+        let answered = answer(&merge_slices(&cache, slices, threads()));
         drop((permit, reserved));
         answered
     })
@@ -96,22 +97,25 @@ impl AnswerBytes {
 }
 
 /// The requests of slices, with common names.
-pub(crate) fn merge_slices(cache: &RequestCache, slices: Vec<Arc<RequestSlice>>) -> Arc<Requests> {
+pub(crate) fn merge_slices(
+    cache: &RequestCache,
+    slices: Vec<Arc<RequestSlice>>,
+    threads: NonZeroUsize,
+) -> Arc<Requests> {
     if let Some(known) = cache.get(&slices) {
         return known;
     }
-    let requests = Arc::new(Requests::from_slices(slices.clone(), threads()));
+    let requests = Arc::new(Requests::from_slices(slices.clone(), threads));
     cache.put(slices, &requests);
     requests
 }
 
 /// The slices of a window, if they fit in memory.
 pub(crate) async fn slices(
-    store: &Store,
+    view: View,
     window: Window,
     calls_max: u64,
 ) -> Result<Vec<Arc<RequestSlice>>, ApiError> {
-    let view = store.view();
     // Checked before anything is read, since reading needs the memory that is limited.
     let spans = view.spans_within(window.since, window.until);
     let (spans_max, by) =

@@ -73,7 +73,7 @@ impl From<Canceled> for ApiError {
             CancelReason::Unwanted => ApiError::new(ProblemKind::Canceled, "the question was canceled"),
             CancelReason::Memory => ApiError::new(
                 ProblemKind::Busy,
-                "the answer needs more memory than the server has left within its limit (`memory`); ask again when fewer \
+                "the answer needs more memory than is left within the limit (`memory`); ask again when fewer \
                  questions are being answered, or choose a shorter window",
             ),
             CancelReason::Time => ApiError::new(

@@ -34,7 +34,7 @@ pub(crate) fn of_store(
     let mut samples = empty_table(&tenant_queries.memory);
     // Counters are read once before the first window, so that it is complete.
     let since = settings.since.minus(settings.length);
-    let view = tenant_queries.store.view();
+    let view = tenant_queries.views.newest();
     let reading = async { Ok(view.samples(since, settings.until, &mut samples).await?) };
     progress.wait_for(&tenant_queries.handle, reading)?;
     let window = Window { since, until: settings.until };

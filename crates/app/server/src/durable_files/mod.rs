@@ -27,6 +27,41 @@ pub(crate) fn disk() -> Arc<dyn FileCalls> {
     Arc::new(Disk)
 }
 
+/// Files that another process may write: every call fails.
+pub(crate) fn read_only() -> Arc<dyn FileCalls> {
+    Arc::new(ReadOnly)
+}
+
+struct ReadOnly;
+
+impl ReadOnly {
+    fn refuse() -> io::Result<()> {
+        Err(io::ErrorKind::ReadOnlyFilesystem.into())
+    }
+}
+
+impl FileCalls for ReadOnly {
+    fn create(&self, _: &Path) -> io::Result<()> {
+        ReadOnly::refuse()
+    }
+
+    fn append(&self, _: &Path, _: &[u8]) -> io::Result<()> {
+        ReadOnly::refuse()
+    }
+
+    fn sync(&self, _: &Path) -> io::Result<()> {
+        ReadOnly::refuse()
+    }
+
+    fn rename(&self, _: &Path, _: &Path) -> io::Result<()> {
+        ReadOnly::refuse()
+    }
+
+    fn sync_folder(&self, _: &Path) -> io::Result<()> {
+        ReadOnly::refuse()
+    }
+}
+
 struct Disk;
 
 impl FileCalls for Disk {

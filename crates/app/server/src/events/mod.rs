@@ -14,7 +14,7 @@ mod versions;
 pub(crate) use version_watch::{VersionWatch, save_versions, watch_versions};
 pub(crate) use versions::ObservedVersions;
 
-use crate::line_log::LineLog;
+use crate::line_log::{LineLog, file_name};
 use laggard_model::{Nanos, Timestamp};
 use laggard_params::Window;
 use laggard_report::SystemEvent;
@@ -48,6 +48,20 @@ impl TenantEvents {
     /// When they cannot be read.
     pub(crate) fn open(folder: &Path, keep_for: Option<Nanos>) -> io::Result<TenantEvents> {
         Ok(TenantEvents { log: Mutex::new(LineLog::open(folder)?), keep_for })
+    }
+
+    /// The events in the contents of a tenant's file ([`TenantEvents::file_name`]), which another process may write; they can only be
+    /// read.
+    ///
+    /// # Errors
+    /// When they are of an unknown version.
+    pub(crate) fn read(bytes: &[u8]) -> io::Result<TenantEvents> {
+        Ok(TenantEvents { log: Mutex::new(LineLog::read(bytes)?), keep_for: None })
+    }
+
+    /// The name of the file in the folder of a tenant.
+    pub(crate) fn file_name() -> String {
+        file_name::<SystemEvent>()
     }
 
     /// Stores events, but those that are stored already: programs repeat their messages. Blocks; when this returns, the events

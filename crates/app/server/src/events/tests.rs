@@ -106,3 +106,25 @@ fn the_oldest_events_are_deleted_beyond_the_limit() {
     log.append(&[event(30_000)]).unwrap();
     assert_eq!(Log::open(folder.path()).unwrap().records().len(), remaining + 1);
 }
+
+#[test]
+fn a_line_that_a_server_just_writes_is_no_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("events.log");
+    assert_eq!(Log::read(b"").unwrap().records(), [], "there is none yet");
+    Log::open(folder.path()).unwrap().append(&[event(1), event(2), event(3)]).unwrap();
+    let whole = std::fs::read(&path).unwrap();
+    let line = (whole.len() - SystemEvent::HEAD.len()) / 3;
+    for length in 0..=whole.len() {
+        let log = Log::read(&whole[..length]).unwrap();
+        let ended = length.saturating_sub(SystemEvent::HEAD.len()) / line;
+        // The rest of a line may just be written.
+        assert_eq!((log.records().len(), log.damaged()), (ended, 0), "{length}");
+    }
+    let mut damaged = whole.clone();
+    damaged[SystemEvent::HEAD.len() + line + 20] ^= 1;
+    let mut log = Log::read(&damaged).unwrap();
+    assert_eq!((seconds(&log), log.damaged()), (vec![1, 3], 1));
+    assert!(log.append(&[event(4)]).is_err(), "it can only be read");
+    assert!(Log::read(b"laggard-events 9\n").is_err());
+}

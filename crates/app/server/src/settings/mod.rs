@@ -200,7 +200,7 @@ settings! {
         upload ("limits.upload"): Size = Size(1 << 30), at_least(1.0);
         /// Longest time that a question or an import may run
         run_time ("limits.run_time"): Length = Length::from_secs(900), at_least(MILLISECOND);
-        /// Most calls of requests that one diagnosis compares; of more, the most frequent kinds of requests are thinned
+        /// Most calls of requests that one diagnosis or comparison reads; of more, the most frequent kinds of requests are thinned
         calls ("limits.calls"): u32 = 100_000_000, within(1.0, 1e9);
         /// How long a stopping server waits for requests in flight
         drain ("limits.drain"): Length = Length::from_secs(20), at_least(MILLISECOND);

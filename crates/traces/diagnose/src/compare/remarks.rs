@@ -3,6 +3,7 @@
 use super::ComparedPopulation;
 use super::fold::PopulationSummary;
 use super::paths::complete;
+use laggard_engine::Thinning;
 use laggard_report::{Change, Comparison};
 
 /// Below this share of requests with a call tree of both sets, a caution is added.
@@ -63,12 +64,24 @@ pub(super) fn cautions(
             ));
         }
     }
+    // Both windows are of requests that were selected together.
+    out.extend(populations[1].population.requests.thinning().map(thinned));
     out.extend(few_in_common(sets));
     let overlapping = windows_overlap(populations);
     if overlapping && !comparison.operations.is_empty() {
         out.push("The two windows overlap: requests in both make the sets more similar.".to_owned());
     }
     out
+}
+
+/// How requests were selected from more than fit in memory.
+fn thinned(thinning: &Thinning) -> String {
+    let Thinning { all, selected, one_in_most, .. } = thinning;
+    format!(
+        "Only {} of {} requests, with {} of {} calls, were compared, to stay within the limit of calls: one in {one_in_most}, selected by \
+         a hash of each. Counts are of those that were compared.",
+        selected.requests, all.requests, selected.calls, all.calls
+    )
 }
 
 fn few_in_common(sets: [&PopulationSummary; 2]) -> Option<String> {

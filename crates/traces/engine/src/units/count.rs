@@ -33,6 +33,11 @@ impl CountedKinds {
         Levels::within(&self.kinds, calls_max)
     }
 
+    /// The level at which no more than so many calls are taken, the same of all kinds.
+    pub fn level_of_all(&self, calls_max: u64) -> Levels {
+        Levels::alike(&self.kinds, calls_max)
+    }
+
     /// All requests that were counted.
     pub fn all(&self) -> CallCount {
         self.selected(&Levels::everything())

@@ -178,11 +178,16 @@ impl Levels {
             if calls(middle) <= calls_max { fits = middle } else { too_many = middle }
         }
         if fits < KIND_CALLS_MIN {
-            let mut all = LevelCounts::default();
-            counts.values().for_each(|kind| all.merge(kind));
-            return Levels::uniform(all.level_within(calls_max));
+            return Levels::alike(counts, calls_max);
         }
         Levels::with_the_rest(counts, fits, calls_max)
+    }
+
+    /// The level at which there are at most `calls_max` calls, the same of all kinds: what is taken is a fair sample without weights.
+    pub(super) fn alike(counts: &KindCounts, calls_max: u64) -> Levels {
+        let mut all = LevelCounts::default();
+        counts.values().for_each(|kind| all.merge(kind));
+        Levels::uniform(all.level_within(calls_max))
     }
 
     /// Kinds of at most `most` calls each; what is left of `calls_max` goes to the rarest first.
@@ -296,5 +301,17 @@ mod tests {
         assert_eq!((levels.of(1), levels.of(999), levels.of(5_000)), (3, 3, 3), "80,000 of 640,000");
         assert_eq!(levels.selected(&counts), CallCount { requests: 8_000, calls: 80_000 });
         assert!(!levels.is_everything() && levels.highest() == 3);
+    }
+
+    #[test]
+    fn a_fair_sample_has_as_much_of_rare_kinds_as_of_frequent_ones() {
+        // 1,024,000 + 1,280 calls.
+        let counts = KindCounts::from([(1, kind(102_400)), (2, kind(128))]);
+        assert!(Levels::alike(&counts, 1_025_280).is_everything());
+        let levels = Levels::alike(&counts, 1_025_279);
+        assert_eq!((levels.of(1), levels.of(2)), (1, 1));
+        let levels = Levels::alike(&counts, 130_000);
+        assert_eq!((levels.of(1), levels.of(2)), (3, 3), "128,000 + 160 calls");
+        assert_eq!(levels.selected(&counts), CallCount { requests: 12_816, calls: 128_160 });
     }
 }

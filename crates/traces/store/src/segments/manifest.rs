@@ -327,6 +327,9 @@ pub(crate) struct ManifestSearch {
     pub(crate) unreadable: Vec<(u64, SegmentError)>,
 }
 
+/// What helps where manifests cannot be read.
+pub(super) const REPAIR: &str = "`laggard store repair` lists the segments again";
+
 /// Reads the newest manifest that can be read; an empty one when there is none at all.
 ///
 /// # Errors
@@ -350,7 +353,9 @@ pub(crate) async fn newest(objects: &dyn ObjectStore) -> Result<ManifestSearch, 
         None => Ok(ManifestSearch { manifest: Manifest::empty(), numbers, unreadable }),
         Some((number, error)) => {
             let path = layout::manifest(*number);
-            Err(SegmentError::Storage(format!("{path} {error}; no earlier manifest can be read either")))
+            Err(SegmentError::Storage(format!(
+                "{path} {error}; no earlier manifest can be read either; {REPAIR}"
+            )))
         }
     }
 }

@@ -24,6 +24,7 @@ mod merge;
 mod name_columns;
 mod plan;
 mod ranges;
+mod read_only;
 mod reader;
 mod rebuild;
 mod requests_file;
@@ -41,6 +42,7 @@ mod units;
 mod writer;
 
 pub use durable::DurableFolder;
+pub use read_only::{StoreReader, Views};
 
 pub(crate) use error::SegmentError;
 pub(crate) use examine::{DamagedSegment, ExaminedSegments, examine, recheck};
@@ -121,7 +123,12 @@ impl Segments {
 
     /// A snapshot of the stored data; its files remain while it is held.
     pub fn view(&self) -> View {
-        View { shared: Arc::clone(&self.shared), manifest: self.shared.manifest() }
+        self.views().newest()
+    }
+
+    /// Snapshots, the newest each time.
+    pub fn views(&self) -> Views {
+        Views::of(&self.shared)
     }
 
     /// Runs one compaction job; `false` if there was nothing to do. Call it again until then.

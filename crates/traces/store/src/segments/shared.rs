@@ -64,7 +64,16 @@ pub(crate) struct SegmentsInner {
     pub(crate) opened: Timestamp,
     /// A manifest that could not be read, if there was one at the start.
     pub(crate) unreadable_manifest: Option<String>,
+    access: Access,
     _open: OpenStore,
+}
+
+/// What may be done to the files.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Access {
+    ReadAndWrite,
+    /// Another process may write them.
+    ReadOnly,
 }
 
 /// Locks a mutex that cannot be poisoned.
@@ -100,28 +109,71 @@ impl SegmentsInner {
             let old = old.flat_map(|&number| [layout::manifest(number), layout::manifest_copy(number)]);
             delete(&*objects, stray.into_iter().chain(old).collect()).await;
         }
-        let (cache_bytes, shared) = (settings.cache_bytes, &settings.shared);
+        let next_segment = found.manifest.next_segment.max(beyond + 1);
+        let new = SegmentsInner::new(objects, settings, limits, found.manifest);
         Ok(SegmentsInner {
+            next_segment: AtomicU64::new(next_segment),
+            attempted: AtomicU64::new(highest),
+            unreadable_manifest,
+            ..new
+        })
+    }
+
+    /// Segments of a manifest that another process has written: nothing is changed.
+    pub(super) fn read_only(
+        objects: Arc<dyn ObjectStore>,
+        settings: &StoreSettings,
+        limits: SegmentLimits,
+        manifest: Manifest,
+    ) -> SegmentsInner {
+        let new = SegmentsInner::new(objects, settings, limits, manifest);
+        SegmentsInner { access: Access::ReadOnly, ..new }
+    }
+
+    fn new(
+        objects: Arc<dyn ObjectStore>,
+        settings: &StoreSettings,
+        limits: SegmentLimits,
+        manifest: Manifest,
+    ) -> SegmentsInner {
+        let (cache_bytes, shared) = (settings.cache_bytes, &settings.shared);
+        SegmentsInner {
             slices: Cache::new(cache_bytes - 2 * (cache_bytes / 8), shared.clone()),
             summaries: Cache::new(cache_bytes / 8, shared.clone()),
             indexes: Cache::new(cache_bytes / 8, shared.clone()),
             committing: tokio::sync::Mutex::new(()),
             maintaining: tokio::sync::Mutex::new(()),
             swapping: tokio::sync::Mutex::new(()),
-            next_segment: AtomicU64::new(found.manifest.next_segment.max(beyond + 1)),
-            attempted: AtomicU64::new(highest),
-            current: Mutex::new(Arc::new(found.manifest)),
+            next_segment: AtomicU64::new(manifest.next_segment),
+            attempted: AtomicU64::new(manifest.number),
+            current: Mutex::new(Arc::new(manifest)),
             replaced: Mutex::new(Vec::new()),
             expired_spans: AtomicU64::new(0),
             expired_samples: AtomicU64::new(0),
             expired_events: AtomicU64::new(0),
             opened: wall_clock(),
-            unreadable_manifest,
+            unreadable_manifest: None,
+            access: Access::ReadAndWrite,
             _open: shared.open_store(),
             settings: settings.clone(),
             limits,
             objects,
-        })
+        }
+    }
+
+    /// Whether another process may write the files.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.access == Access::ReadOnly
+    }
+
+    /// Makes a manifest valid that another process has written; whether it is another one.
+    pub(super) fn follow(&self, newest: Manifest) -> bool {
+        let mut current = lock(&self.current);
+        let is_other = newest.number != current.number;
+        if is_other {
+            *current = Arc::new(newest);
+        }
+        is_other
     }
 
     /// Evicts decoded data from memory.
@@ -154,6 +206,7 @@ impl SegmentsInner {
         &self,
         edit: impl FnOnce(&mut Manifest) -> Result<bool, SegmentError>,
     ) -> Result<bool, SegmentError> {
+        assert!(!self.is_read_only(), "readers have nothing that writes");
         let _one_at_a_time = self.swapping.lock().await;
         let before = self.manifest();
         let mut after = Manifest::clone(&before);
@@ -224,6 +277,7 @@ impl SegmentsInner {
         segment: &Segment,
         reason: &str,
     ) -> Result<(), SegmentError> {
+        assert!(!self.is_read_only(), "readers set nothing aside");
         let (shared, segment, reason) = (Arc::clone(self), segment.clone(), reason.to_owned());
         match tokio::spawn(async move { shared.set_aside(&segment, reason).await }).await {
             Ok(done) => done,

@@ -12,7 +12,7 @@ mod tests;
 use crate::clock::{Clock, ClockWatch, SystemClock};
 use crate::log::{Disk, LogFiles};
 use crate::recovery::recover;
-use crate::{AppendError, Segments, StoreError, StoreSettings, StoreState, View};
+use crate::{AppendError, Segments, StoreError, StoreSettings, StoreState, View, Views};
 use flusher::{FlushRequest, Flusher};
 use laggard_engine::Batch;
 use laggard_model::Nanos;
@@ -158,6 +158,11 @@ impl Store {
     /// A snapshot of the stored data, without open traces.
     pub fn view(&self) -> View {
         self.shared.segments.view()
+    }
+
+    /// Snapshots of the stored data, the newest each time.
+    pub fn views(&self) -> Views {
+        self.shared.segments.views()
     }
 
     /// Evicts what is cached of the stored data from memory.

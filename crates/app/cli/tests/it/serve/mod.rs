@@ -1,6 +1,8 @@
 //! `laggard serve` end to end: started on free ports, queried, stopped, restarted.
 
 mod alerts;
+#[cfg(feature = "s3")]
+mod bucket;
 mod collected;
 mod configuration;
 mod dashboards;
@@ -15,6 +17,7 @@ mod rotation;
 mod security;
 mod server_alerts;
 mod store_commands;
+mod stored;
 mod trace_sources;
 
 use crate::outcome::command;

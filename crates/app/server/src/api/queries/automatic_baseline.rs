@@ -1,6 +1,7 @@
 //! The baseline of a diagnosis that names none: earlier requests of the store.
 
 use super::TenantQueries;
+use super::two_rounds::LeftOut;
 use crate::api::data::REST_SPANS_MAX;
 use crate::api::jobs::Progress;
 use crate::api::problem::ApiError;
@@ -34,7 +35,7 @@ struct Candidate {
 impl TenantQueries {
     /// Windows that may be read for the baseline of a window.
     pub(super) fn baseline_candidates(&self, window: Window) -> impl Iterator<Item = Window> {
-        let candidates = candidates(&self.store.view(), window, self.calls_max);
+        let candidates = candidates(&self.views.newest(), window, self.calls_max);
         candidates.into_iter().map(|candidate| candidate.window)
     }
 
@@ -47,8 +48,12 @@ impl TenantQueries {
     ) -> Result<Report, ApiError> {
         let window = Window { since: settings.since, until: settings.until };
         let mut chosen = AutomaticBaseline { choice: AutomaticChoice::None, window: None };
-        for candidate in candidates(&self.store.view(), window, self.calls_max) {
-            let requests = self.requests_or_sample(&[window, candidate.window], window, progress)?;
+        for candidate in candidates(&self.views.newest(), window, self.calls_max) {
+            let requests = self.requests_or_sample(
+                &[window, candidate.window],
+                (&[window], LeftOut::OfFrequentKinds),
+                progress,
+            )?;
             if !has_enough(&requests, candidate.window, &settings) {
                 continue;
             }

@@ -12,12 +12,14 @@ mod recordings;
 mod samples;
 mod settings;
 mod spans;
+mod stored_data;
 mod two_rounds;
 
 pub(crate) use body::small_body;
 pub(crate) use question::Question;
 pub(crate) use settings::{__path_settings, settings};
 pub(crate) use spans::TenantQueries;
+pub use stored_data::{ReadLimits, StoredData};
 
 use super::answers::{Answer, Form, FormParameters};
 use super::jobs::routes::{created, respond};

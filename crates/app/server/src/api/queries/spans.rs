@@ -1,6 +1,6 @@
 //! Questions about stored requests: diagnose and compare.
 
-use super::two_rounds::LastSelection;
+use super::two_rounds::{LastSelection, LeftOut};
 use super::{Body, Query, Question, Work};
 use crate::api::cache::RequestCache;
 use crate::api::data::{QUESTION_BYTES, REST_SPANS_MAX, merge_slices, slices, threads};
@@ -17,7 +17,8 @@ use laggard_diagnose::{BaselineChoice, ComparedPopulation, DiagnoseSettings, Pop
 use laggard_engine::{LocalEngine, RequestSlice, Requests};
 use laggard_params::{BaselineData, CompareParams, ComparedData, DIAGNOSE_QUESTION, DiagnoseParams, Window};
 use laggard_report::{Comparison, InputFacts, Report, SystemEvent};
-use laggard_store::Store;
+use laggard_store::Views;
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 use tokio::runtime::Handle;
 
@@ -72,13 +73,15 @@ fn no_files<Q>(query: &Query<'_, Q>) -> Result<(), ApiError> {
 
 /// A tenant's data, from a thread that may wait.
 pub(crate) struct TenantQueries {
-    pub(crate) store: Store,
+    pub(crate) views: Views,
     pub(crate) cache: Arc<RequestCache>,
     pub(crate) memory: Arc<ProcessMemory>,
-    /// Most calls that one diagnosis compares.
+    /// Most calls that one question compares.
     pub(super) calls_max: u64,
     /// What is reserved of the memory for the requests that were read last, until the question is answered.
-    reserved: Mutex<Option<ReservedMemory>>,
+    pub(super) reserved: Mutex<Option<ReservedMemory>>,
+    /// Threads that compute.
+    pub(super) threads: NonZeroUsize,
     /// Requests that were taken last.
     pub(super) last_selection: Mutex<Option<LastSelection>>,
     pub(crate) handle: Handle,
@@ -91,11 +94,12 @@ impl TenantQueries {
     /// To be called where a runtime is.
     pub(crate) fn of(state: &AppState, tenant: &Tenant) -> TenantQueries {
         TenantQueries {
-            store: tenant.store.clone(),
+            views: tenant.store.views(),
             cache: state.api.cache.clone(),
             memory: state.memory.clone(),
             calls_max: state.api.calls_max,
             reserved: Mutex::default(),
+            threads: threads(),
             last_selection: Mutex::default(),
             handle: Handle::current(),
             events: tenant.events.clone(),
@@ -105,7 +109,7 @@ impl TenantQueries {
 
     /// How much work a question about some windows is.
     fn size_of(&self, windows: impl IntoIterator<Item = Window>) -> JobSize {
-        let view = self.store.view();
+        let view = self.views.newest();
         let (mut spans, mut read) = (0, 0);
         for Window { since, until } in windows {
             spans += view.spans_estimated(since, until);
@@ -124,8 +128,8 @@ impl TenantQueries {
         progress.stage("reading requests", windows.len() as u64)?;
         let mut all: Vec<Arc<RequestSlice>> = Vec::new();
         for (window, done) in windows.iter().zip(1..) {
-            for slice in
-                progress.wait_for(&self.handle, slices(&self.store, *window, self.memory.calls_max()))?
+            for slice in progress
+                .wait_for(&self.handle, slices(self.views.newest(), *window, self.memory.calls_max()))?
             {
                 if !all.iter().any(|known| Arc::ptr_eq(known, &slice)) {
                     all.push(slice);
@@ -137,7 +141,7 @@ impl TenantQueries {
         let memory = self.memory.reserve_for_question(QUESTION_BYTES.of(&all));
         self.set_reserved(Some(progress.wait_for(&self.handle, async { Ok(memory.await?) })?));
         progress.stage("assembling", 0)?;
-        Ok(merge_slices(&self.cache, all))
+        Ok(merge_slices(&self.cache, all, self.threads))
     }
 
     pub(super) fn set_reserved(&self, reserved: Option<ReservedMemory>) {
@@ -151,7 +155,7 @@ impl TenantQueries {
             BaselineChoice::None => vec![window],
             BaselineChoice::Within { since, until } => vec![window, Window { since, until }],
             BaselineChoice::Rest => {
-                let view = self.store.view();
+                let view = self.views.newest();
                 let (since, until) = view.around(window.since, window.until, REST_SPANS_MAX);
                 vec![Window { since, until }]
             }
@@ -164,22 +168,26 @@ impl TenantQueries {
         progress: &Progress,
     ) -> Result<Report, ApiError> {
         let window = Window { since: settings.since, until: settings.until };
-        let requests = self.requests_or_sample(&self.windows(settings), window, progress)?;
+        let requests = self.requests_or_sample(
+            &self.windows(settings),
+            (&[window], LeftOut::OfFrequentKinds),
+            progress,
+        )?;
         progress.stage("diagnosing", 0)?;
-        let engine = LocalEngine::new(threads());
+        let engine = LocalEngine::new(self.threads);
         let events = self.events.around(window).into_iter().chain(self.declared.iter().cloned());
         let facts = InputFacts { events: events.collect(), ..stored_facts(&requests) };
         let report = laggard_diagnose::diagnose(&requests, None, &facts, settings, engine);
         report.map_err(ApiError::invalid)
     }
 
-    fn compare(
+    pub(super) fn compare(
         &self,
         question: &CompareParams,
         windows: [Window; 2],
         progress: &Progress,
     ) -> Result<Comparison, ApiError> {
-        let requests = self.requests(&windows, progress)?;
+        let requests = self.requests_or_sample(&windows, (&windows, LeftOut::OfAllKinds), progress)?;
         progress.stage("comparing", 0)?;
         let attributes = question.attribute_filters()?;
         let selection = question.selection();
@@ -194,7 +202,7 @@ impl TenantQueries {
             facts: stored_facts(&requests),
             label: ["the window before", "the window after"][side].to_owned(),
         });
-        let engine = LocalEngine::new(threads());
+        let engine = LocalEngine::new(self.threads);
         let settings = question.settings()?;
         let comparison = laggard_diagnose::compare([&populations[0], &populations[1]], &settings, engine);
         comparison.map_err(ApiError::invalid)

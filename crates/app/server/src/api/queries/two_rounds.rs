@@ -1,12 +1,30 @@
 //! Requests of windows that hold more than fits in memory: counted first, then taken within a limit of calls.
 
 use super::spans::TenantQueries;
-use crate::api::data::{QUESTION_BYTES, threads};
+use crate::api::data::QUESTION_BYTES;
 use crate::api::jobs::Progress;
 use crate::api::problem::ApiError;
-use laggard_engine::{Count, Requests, StartRange, Take};
+use laggard_engine::{Count, CountedKinds, Levels, Requests, StartRange, Take};
 use laggard_params::Window;
 use std::sync::Arc;
+
+/// Which requests are left out where there are too many.
+#[derive(Clone, Copy)]
+pub(super) enum LeftOut {
+    /// Those of frequent kinds; those taken instead have weights.
+    OfFrequentKinds,
+    /// Of all kinds alike.
+    OfAllKinds,
+}
+
+impl LeftOut {
+    fn levels(self, counts: &CountedKinds, calls_max: u64) -> Levels {
+        match self {
+            LeftOut::OfFrequentKinds => counts.levels(calls_max),
+            LeftOut::OfAllKinds => counts.level_of_all(calls_max),
+        }
+    }
+}
 
 /// Requests that were taken of some windows.
 pub(super) struct LastSelection {
@@ -15,15 +33,15 @@ pub(super) struct LastSelection {
 }
 
 impl TenantQueries {
-    /// The requests of some windows, one of which the question is about. If one of them may have more calls than are compared, the
-    /// most frequent kinds of requests are thinned.
+    /// The requests of some windows, and the spans of those that the question is about. If one of them may have more calls than are
+    /// compared, requests are left out.
     pub(super) fn requests_or_sample(
         &self,
         windows: &[Window],
-        asked: Window,
+        (asked, left_out): (&[Window], LeftOut),
         progress: &Progress,
     ) -> Result<Arc<Requests>, ApiError> {
-        let view = self.store.view();
+        let view = self.views.newest();
         let fits = |window: &Window| view.spans_within(window.since, window.until) <= self.calls_max;
         if windows.iter().all(fits) {
             return self.requests(windows, progress);
@@ -31,7 +49,7 @@ impl TenantQueries {
         if let Some(known) = self.last_selection(windows) {
             return Ok(known);
         }
-        let requests = Arc::new(self.in_two_rounds(windows, asked, progress)?);
+        let requests = Arc::new(self.in_two_rounds(windows, (asked, left_out), progress)?);
         let last = LastSelection { windows: windows.to_vec(), requests: Arc::clone(&requests) };
         *self.last_selection.lock().expect("no thread panics while it holds the lock") = Some(last);
         Ok(requests)
@@ -49,16 +67,17 @@ impl TenantQueries {
     fn in_two_rounds(
         &self,
         windows: &[Window],
-        asked: Window,
+        (asked, left_out): (&[Window], LeftOut),
         progress: &Progress,
     ) -> Result<Requests, ApiError> {
-        let read: Vec<StartRange> = windows.iter().map(|window| window.since..=window.until).collect();
-        let mut units = self.store.view().units(read.clone());
+        let range = |window: &Window| window.since..=window.until;
+        let read: Vec<StartRange> = windows.iter().map(range).collect();
+        let mut units = self.views.newest().units(read.clone());
         progress.stage("counting requests", 0)?;
-        let count = Count { read: read.clone(), windows: vec![asked.since..=asked.until] };
+        let count = Count { read: read.clone(), windows: asked.iter().map(range).collect() };
         let counting = async { Ok(units.fold(count.clone()).await?) };
         let counts = progress.wait_for(&self.handle, counting)?;
-        let take = Take { read, levels: counts.levels(self.calls_max) };
+        let take = Take { read, levels: left_out.levels(&counts, self.calls_max) };
         self.set_reserved(None);
         let bytes = QUESTION_BYTES.of_selected(counts.selected(&take.levels));
         let memory = self.memory.reserve_for_question(bytes);
@@ -68,6 +87,6 @@ impl TenantQueries {
         let mut selected = progress.wait_for(&self.handle, taking)?;
         units.facts().for_each(|facts| selected.add_facts(facts));
         progress.stage("assembling", 0)?;
-        Ok(Requests::from_selected(selected, &take, (&count, &counts), threads()))
+        Ok(Requests::from_selected(selected, &take, (&count, &counts), self.threads))
     }
 }

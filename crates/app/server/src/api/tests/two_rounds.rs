@@ -37,7 +37,11 @@ async fn server(calls_max: u32) -> TestServer {
 }
 
 async fn report(server: &TestServer, question: Value) -> Value {
-    let answered = server.post("/api/v1/diagnose?wait=true", question).await;
+    answer(server, "diagnose", question).await
+}
+
+async fn answer(server: &TestServer, name: &str, question: Value) -> Value {
+    let answered = server.post(&format!("/api/v1/{name}?wait=true"), question).await;
     assert_eq!(answered.status, StatusCode::OK, "{}", answered.text());
     answered.json()
 }
@@ -84,4 +88,32 @@ async fn a_part_of_a_large_segment_is_compared_completely_if_it_fits() {
             "{question}"
         );
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_comparison_above_the_limit_is_of_a_fair_sample() {
+    let (whole, limited) = (server(1_000_000).await, server(2_000).await);
+    let question = json!({"before-until": START + 299 * SECOND, "since": START + 300 * SECOND});
+    let whole = answer(&whole, "compare", question.clone()).await;
+    let limited = answer(&limited, "compare", question).await;
+    for side in ["before", "after"] {
+        assert_eq!(limited[side]["input"]["spans"], whole[side]["input"]["spans"], "of all requests");
+        let requests = |report: &Value| report[side]["input"]["requests"].as_u64().unwrap();
+        let (of_whole, of_limited) = (requests(&whole), requests(&limited));
+        assert!(of_limited.abs_diff(of_whole / 4) < of_whole / 16, "{of_limited} of {of_whole}");
+    }
+    assert_eq!(limited["verdict"], whole["verdict"]);
+    let caution = limited["cautions"][0].as_str().unwrap();
+    assert!(caution.starts_with("Only ") && caution.contains("one in 4, selected"), "{caution}");
+    assert_eq!(whole["cautions"], json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn windows_of_a_large_segment_are_compared_completely_if_they_fit() {
+    let (whole, limited) = (server(1_000_000).await, server(3_500).await);
+    let question = json!({"before-until": START + 99 * SECOND, "since": START + 500 * SECOND});
+    assert_eq!(
+        answer(&limited, "compare", question.clone()).await,
+        answer(&whole, "compare", question).await
+    );
 }

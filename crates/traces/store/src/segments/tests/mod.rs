@@ -7,6 +7,7 @@ mod events;
 mod golden;
 mod other_tools;
 mod random_spans;
+mod read_only;
 mod retention;
 mod units;
 

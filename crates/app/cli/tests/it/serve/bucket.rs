@@ -1,0 +1,110 @@
+//! `--store s3://…`: a copy of a data folder in a bucket, on a server with the API of S3 (moto).
+
+use super::store_commands::text;
+use super::stored::{everything, of_store, start};
+use crate::outcome::{Outcome, command, finish};
+use laggard_testkit::python_with;
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// A server of buckets; dropping it kills it.
+struct Buckets {
+    process: Child,
+    address: String,
+}
+
+impl Drop for Buckets {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Prints its port, then serves until it is killed.
+const SERVE: &str = "
+from moto.server import ThreadedMotoServer
+import sys, time
+server = ThreadedMotoServer('127.0.0.1', 0, verbose=False)
+server.start()
+print(server.get_host_and_port()[1], flush=True)
+sys.stdin.read()
+";
+
+impl Buckets {
+    /// `None` where Python is missing.
+    fn start() -> Option<Buckets> {
+        let requirements = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/serve/requirements.txt");
+        let python = python_with(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("s3-python"), &requirements)?;
+        let mut process = Command::new(python)
+            .args(["-c", SERVE])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut port = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut port).unwrap();
+        Some(Buckets { process, address: format!("127.0.0.1:{}", port.trim()) })
+    }
+
+    fn put(&self, path: &str, body: &[u8]) {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let head = format!(
+            "PUT /{path} HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+            self.address,
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.write_all(body).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+
+    /// Copies a folder under a prefix of a bucket.
+    fn copy(&self, folder: &Path, prefix: &str) {
+        for path in everything(folder).keys().filter(|path| path.is_file()) {
+            let below = path.strip_prefix(folder).unwrap();
+            self.put(&format!("{prefix}/{}", text(below)), &fs::read(path).unwrap());
+        }
+    }
+
+    fn query(&self, location: &str, words: &[&str]) -> Outcome {
+        let mut run = command(&[words, &["--store", location]].concat());
+        run.env("AWS_ENDPOINT_URL", format!("http://{}", self.address)).env("AWS_ALLOW_HTTP", "true");
+        run.env("AWS_REGION", "us-east-1");
+        run.env("AWS_ACCESS_KEY_ID", "test").env("AWS_SECRET_ACCESS_KEY", "test");
+        finish(&mut run)
+    }
+}
+
+#[test]
+fn a_bucket_gives_the_answers_of_the_folder_that_was_copied_to_it() {
+    let Some(buckets) = Buckets::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let data: PathBuf = folder.path().join("data");
+    start(&data, &[]).stop();
+    // The log has nothing that is not in segments.
+    fs::remove_dir_all(data.join("tenants/default/log")).unwrap();
+    buckets.put("traces", b"");
+    buckets.copy(&data, "traces/copies/monday");
+    let location = "s3://traces/copies/monday";
+    for words in [&["diagnose", "--output", "json"][..], &["compare", "--since", "2026-01-12T09:05:00Z"]] {
+        for limit in ["1000000", "150"] {
+            let words = [words, &["--calls-max", limit]].concat();
+            let of_bucket = buckets.query(location, &words);
+            assert_eq!(of_bucket.stdout, of_store(&data, &words).stdout, "{}", of_bucket.stderr);
+            assert_eq!(of_bucket.status, 0);
+        }
+    }
+    buckets.put("traces/copies/monday/tenants/default/log/000000000001.log", b"");
+    let report = buckets.query(location, &["diagnose", "--output", "json"]).json();
+    let caution = report["cautions"].as_array().unwrap().last().unwrap().as_str().unwrap();
+    assert!(caution.starts_with("The log is not read from a bucket"), "{caution}");
+    buckets.query("s3://traces/copies", &["diagnose"]).fails(3, &["s3://traces/copies", "no data folder"]);
+    buckets.query("s3://nothing/copies", &["diagnose"]).fails(3, &["s3://nothing/copies"]);
+    buckets.query("gs://traces/copies", &["diagnose"]).fails(3, &["gs:// is not read"]);
+}

@@ -1,0 +1,218 @@
+//! Questions about the data folder of a server, or a copy of it in a bucket, answered without the server, whether it runs or not.
+
+use super::TenantQueries;
+use crate::api::cache::RequestCache;
+use crate::api::jobs::Progress;
+use crate::api::parameters::now;
+use crate::api::problem::{ApiError, ProblemKind};
+use crate::client::QueryError;
+use crate::events::TenantEvents;
+use crate::operations::{DataLock, ProcessMemory};
+use crate::settings::is_tenant_name;
+use laggard_params::{BaselineData, CompareParams, ComparedData, DiagnoseParams};
+use laggard_report::{Comparison, Report, SystemEvent};
+use laggard_store::{DataLocation, StoreError, StoreFolder, StoreReader, StoreSettings};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use tokio::runtime::Runtime;
+
+/// What a question about a data folder may use.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadLimits {
+    /// Memory of the process, bytes.
+    pub memory_bytes: u64,
+    /// Most calls that are compared; of more, frequent requests are thinned.
+    pub calls_max: u64,
+    /// Threads that read and compute.
+    pub threads: NonZeroUsize,
+}
+
+/// The stored data of a tenant, read from its folder. Nothing of the folder is changed, and a server may have it open.
+pub struct StoredData {
+    // Before what is dropped with it: the runtime ends first.
+    runtime: Runtime,
+    reader: StoreReader,
+    events: Arc<TenantEvents>,
+    cautions: Vec<String>,
+    cache: Arc<RequestCache>,
+    memory: Arc<ProcessMemory>,
+    limits: ReadLimits,
+}
+
+/// A question is asked again this many times when a server has replaced what it read meanwhile.
+const ATTEMPTS_MAX: usize = 6;
+
+impl StoredData {
+    /// Opens a data folder, or the folder of a tenant in it, by its path or URL ([`DataLocation::parse`]).
+    ///
+    /// # Errors
+    /// When it is no data folder, has no such tenant, or several and none is named; when the store is of a later version, or its manifest
+    /// cannot be read.
+    pub fn open(location: &str, tenant: Option<&str>, limits: ReadLimits) -> Result<StoredData, String> {
+        let memory = Arc::new(ProcessMemory::new(Some(limits.memory_bytes)));
+        let runtime = runtime(limits.threads)?;
+        let cache_bytes = memory.at_most_a_quarter(StoreSettings::default().cache_bytes);
+        let settings = StoreSettings { cache_bytes, ..StoreSettings::default() };
+        let reading = async {
+            let location = tenant_in(&DataLocation::parse(location)?, tenant).await?;
+            let reader = location.read_store(&settings).await?;
+            let events = location.file(&TenantEvents::file_name()).await?.unwrap_or_default();
+            let events = TenantEvents::read(&events)
+                .map_err(|error| StoreError::new(format!("{location}: events: {error}")))?;
+            let waiting = in_log(&location, &reader).await?;
+            Ok((reader, events, waiting))
+        };
+        let read: Result<_, StoreError> = runtime.block_on(reading);
+        let (reader, events, waiting) = read.map_err(|error| error.to_string())?;
+        let mut cautions = Vec::new();
+        if events.damaged() > 0 {
+            cautions.push(format!("Damaged lines among the stored events: {}.", events.damaged()));
+        }
+        cautions.extend(waiting);
+        Ok(StoredData {
+            reader,
+            events: Arc::new(events),
+            cautions,
+            cache: Arc::new(RequestCache::new(memory.at_most_an_eighth(crate::api::cache::BYTES_MAX))),
+            memory,
+            limits,
+            runtime,
+        })
+    }
+
+    /// The report on stored requests that a server would give.
+    ///
+    /// # Errors
+    /// See [`QueryError`].
+    pub fn diagnose(&self, params: &DiagnoseParams) -> Result<Report, QueryError> {
+        let invalid = |error| QueryError::from(ApiError::from(error));
+        let settings = params.settings(now()).map_err(invalid)?;
+        params.check_baseline(&settings, BaselineData::Same).map_err(invalid)?;
+        let events = params.events(now());
+        let mut report =
+            self.answer(&events, |queries, progress| match params.baseline_is_automatic(&settings) {
+                true => queries.diagnose_with_earlier(settings.clone(), progress),
+                false => queries.diagnose(&settings, progress),
+            })?;
+        report.cautions.extend(self.cautions.iter().cloned());
+        Ok(report)
+    }
+
+    /// The comparison of two windows of stored requests that a server would give.
+    ///
+    /// # Errors
+    /// See [`QueryError`].
+    pub fn compare(&self, params: &CompareParams) -> Result<Comparison, QueryError> {
+        let invalid = |error| QueryError::from(ApiError::from(error));
+        let windows = params.windows(ComparedData::One, now()).map_err(invalid)?;
+        params.settings().map_err(invalid)?;
+        let mut comparison =
+            self.answer(&[], |queries, progress| queries.compare(params, windows, progress))?;
+        comparison.cautions.extend(self.cautions.iter().cloned());
+        Ok(comparison)
+    }
+
+    /// Answers a question; again, if a server has replaced what was read meanwhile.
+    fn answer<R>(
+        &self,
+        declared: &[SystemEvent],
+        work: impl Fn(&TenantQueries, &Progress) -> Result<R, ApiError>,
+    ) -> Result<R, QueryError> {
+        let mut attempt = 1;
+        loop {
+            let error = match work(&self.queries(declared), &Progress::new()) {
+                Ok(answer) => return Ok(answer),
+                Err(error) => error,
+            };
+            let may_help = error.kind() == ProblemKind::Storage && attempt < ATTEMPTS_MAX;
+            if !may_help || !self.runtime.block_on(self.reader.refresh()).map_err(ApiError::from)? {
+                return Err(error.into());
+            }
+            attempt += 1;
+        }
+    }
+
+    fn queries(&self, declared: &[SystemEvent]) -> TenantQueries {
+        TenantQueries {
+            views: self.reader.views(),
+            cache: Arc::clone(&self.cache),
+            memory: Arc::clone(&self.memory),
+            calls_max: self.limits.calls_max.min(self.memory.calls_max()),
+            reserved: Mutex::default(),
+            threads: self.limits.threads,
+            last_selection: Mutex::default(),
+            handle: self.runtime.handle().clone(),
+            events: Arc::clone(&self.events),
+            declared: declared.to_vec(),
+        }
+    }
+}
+
+impl From<ApiError> for QueryError {
+    fn from(error: ApiError) -> QueryError {
+        let detail = error.detail().to_owned();
+        match error.kind() {
+            ProblemKind::Invalid => QueryError::Invalid(detail),
+            ProblemKind::TooLittleData => QueryError::TooLittleData(detail),
+            _ => QueryError::Unanswered(detail),
+        }
+    }
+}
+
+/// Decodes on as many threads as are to compute; the question itself waits on the caller's.
+fn runtime(threads: NonZeroUsize) -> Result<Runtime, String> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let builder = builder.worker_threads(1).max_blocking_threads(threads.get()).enable_all();
+    builder.build().map_err(|error| format!("no threads: {error}"))
+}
+
+/// The folder of a tenant, or of the only one there is. The folder of a tenant itself is accepted as well.
+async fn tenant_in(location: &DataLocation, tenant: Option<&str>) -> Result<DataLocation, StoreError> {
+    if tenant.is_none() && location.folders().await?.iter().any(|folder| folder == "segments") {
+        return Ok(location.clone());
+    }
+    let mut tenants = location.within("tenants").folders().await?;
+    tenants.retain(|name| is_tenant_name(name));
+    let named = match (tenant, tenants.as_slice()) {
+        (None, [only]) => Some(only),
+        (None, _) => None,
+        (Some(name), all) => all.iter().find(|known| *known == name),
+    };
+    let list = || tenants.join(", ");
+    match (named, tenant) {
+        (Some(name), _) => Ok(location.within(&format!("tenants/{name}"))),
+        (None, _) if tenants.is_empty() => Err(StoreError::new(format!(
+            "{location}: this is no data folder of laggard serve: it has no folder in tenants/"
+        ))),
+        (None, Some(name)) => {
+            Err(StoreError::new(format!("{location}: there is no tenant {name:?}, only {}", list())))
+        }
+        (None, None) => {
+            Err(StoreError::new(format!("{location}: there are several tenants, name one: {}", list())))
+        }
+    }
+}
+
+/// A caution about spans that are only in the log. What a running server has only there, it does not answer either.
+async fn in_log(location: &DataLocation, reader: &StoreReader) -> Result<Option<String>, StoreError> {
+    let Some(folder) = location.folder() else {
+        let has_log = location.folders().await?.iter().any(|folder| folder == "log");
+        let caution = "The log is not read from a bucket: spans that no segment has yet are not considered.";
+        return Ok(has_log.then(|| caution.to_owned()));
+    };
+    if data_folder_of(folder).and_then(|folder| DataLock::owner(&folder)).is_some() {
+        return Ok(None);
+    }
+    let spans = StoreFolder::new(folder).log_spans(reader)?;
+    Ok((spans > 0).then(|| {
+        format!(
+            "Up to {spans} spans are in the log only, and not considered: a server that opens the folder stores them in segments."
+        )
+    }))
+}
+
+/// The data folder that has a tenant's.
+fn data_folder_of(tenant_folder: &Path) -> Option<PathBuf> {
+    Some(tenant_folder.canonicalize().ok()?.parent()?.parent()?.to_owned())
+}

@@ -1,0 +1,126 @@
+//! Reading a store that another process may write: nothing is deleted, renamed, or set aside, and nothing is locked.
+
+use super::error::SegmentError;
+use super::layout;
+use super::manifest::{self, Manifest, REPAIR, Segment};
+use super::plan::SegmentLimits;
+use super::shared::{SegmentsInner, stray_files};
+use crate::{StoreError, StoreSettings, View};
+use object_store::ObjectStore;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Hands out snapshots of a store. A handle: clones are of the same store.
+#[derive(Clone)]
+pub struct Views {
+    shared: Arc<SegmentsInner>,
+}
+
+impl Views {
+    pub(super) fn of(shared: &Arc<SegmentsInner>) -> Views {
+        Views { shared: Arc::clone(shared) }
+    }
+
+    /// A snapshot of what is stored now; of a [`StoreReader`], of what was when it was opened or refreshed.
+    pub fn newest(&self) -> View {
+        View { shared: Arc::clone(&self.shared), manifest: self.shared.manifest() }
+    }
+}
+
+/// A store that is only read. Another process may write it meanwhile, and delete files that it has replaced: then a question fails,
+/// and can be asked again after [`StoreReader::refresh`].
+pub struct StoreReader {
+    shared: Arc<SegmentsInner>,
+}
+
+/// A manifest that cannot be read is looked for again this many times: it may just be replaced.
+const ATTEMPTS_MAX: usize = 3;
+
+/// … after so long.
+const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(200);
+
+impl StoreReader {
+    /// Opens the store of some objects; an empty one if there are none.
+    ///
+    /// # Errors
+    /// When neither the newest manifest nor its copy can be read, or it is of a version this program does not know.
+    pub async fn open(
+        objects: Arc<dyn ObjectStore>,
+        settings: &StoreSettings,
+    ) -> Result<StoreReader, StoreError> {
+        let manifest = newest(&*objects).await?;
+        let limits = SegmentLimits::within(settings.memory_bytes);
+        let shared = SegmentsInner::read_only(objects, settings, limits, manifest);
+        Ok(StoreReader { shared: Arc::new(shared) })
+    }
+
+    /// Snapshots as of the manifest that was read last.
+    pub fn views(&self) -> Views {
+        Views::of(&self.shared)
+    }
+
+    /// Reads the newest manifest; whether it is another one than before.
+    ///
+    /// # Errors
+    /// As of [`StoreReader::open`].
+    pub async fn refresh(&self) -> Result<bool, StoreError> {
+        Ok(self.shared.follow(newest(&*self.shared.objects).await?))
+    }
+
+    /// Where replay of the log starts.
+    pub(crate) fn replay_from(&self) -> u64 {
+        self.shared.manifest().position.replay_from
+    }
+}
+
+impl SegmentsInner {
+    /// Tells a segment that is damaged from one that another process has replaced.
+    ///
+    /// # Errors
+    /// When it was replaced.
+    pub(crate) async fn check_still_named(&self, segment: &Segment) -> Result<(), SegmentError> {
+        let newest = newest(&*self.objects).await?;
+        match newest.segments.iter().any(|named| named.number == segment.number) {
+            true => Ok(()),
+            false => Err(SegmentError::Storage(format!(
+                "segment {} was replaced while it was read",
+                segment.number
+            ))),
+        }
+    }
+}
+
+/// The newest manifest. An earlier one does not do: what it lacks would be missing from the answer without a word.
+async fn newest(objects: &dyn ObjectStore) -> Result<Manifest, SegmentError> {
+    let mut attempt = 1;
+    loop {
+        let found = match try_newest(objects).await {
+            Err(SegmentError::Storage(_)) if attempt < ATTEMPTS_MAX => None,
+            found => Some(found),
+        };
+        if let Some(found) = found {
+            return found;
+        }
+        attempt += 1;
+        tokio::time::sleep(BETWEEN_ATTEMPTS).await;
+    }
+}
+
+async fn try_newest(objects: &dyn ObjectStore) -> Result<Manifest, SegmentError> {
+    let found = manifest::newest(objects).await?;
+    let Some(&highest) = found.numbers.last() else {
+        return match stray_files(objects, &found.manifest).await?.is_empty() {
+            true => Ok(found.manifest),
+            false => Err(SegmentError::Storage(format!(
+                "there are files of segments, but no manifest that names them; {REPAIR}"
+            ))),
+        };
+    };
+    match found.unreadable.first() {
+        Some((number, reason)) if found.manifest.number < highest => {
+            let path = layout::manifest(*number);
+            Err(SegmentError::Storage(format!("{path} {reason}, nor can its copy be read; {REPAIR}")))
+        }
+        _ => Ok(found.manifest),
+    }
+}

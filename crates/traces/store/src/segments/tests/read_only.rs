@@ -1,0 +1,144 @@
+//! Readers beside a writer: they answer what the writer does, and change nothing.
+
+use super::contents::{answered, expected};
+use super::random_spans::{batches, much_later, spans};
+use super::{compact_all, open};
+use crate::empty_objects::empty_objects;
+use crate::segments::manifest::FileKind;
+use crate::segments::{Segments, StoreReader, layout};
+use crate::{FlushBatch, StoreSettings};
+use futures::TryStreamExt;
+use laggard_model::{Loss, Timestamp, TraceId};
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// One trace a batch, so that there is a segment for each, some of them small enough to be merged.
+fn traces(numbers: std::ops::Range<u128>) -> Vec<FlushBatch> {
+    let batch = |number| {
+        let mut batch = much_later();
+        batch.spans.iter_mut().for_each(|row| row.trace = TraceId::from_value(number));
+        batch
+    };
+    numbers.map(batch).collect()
+}
+
+async fn of(batches: &[FlushBatch]) -> (Arc<dyn ObjectStore>, Segments) {
+    let objects = empty_objects();
+    let segments = open(&objects, &StoreSettings::default()).await;
+    for batch in batches {
+        segments.commit(Arc::new(batch.clone())).await.unwrap();
+    }
+    (objects, segments)
+}
+
+async fn reader(objects: &Arc<dyn ObjectStore>) -> StoreReader {
+    StoreReader::open(Arc::clone(objects), &StoreSettings::default()).await.unwrap()
+}
+
+/// All objects and what they contain.
+async fn contents(objects: &Arc<dyn ObjectStore>) -> BTreeMap<String, bytes::Bytes> {
+    let listed: Vec<_> = objects.list(None).try_collect().await.unwrap();
+    let mut all = BTreeMap::new();
+    for object in listed {
+        let bytes = objects.get(&object.location).await.unwrap().bytes().await.unwrap();
+        all.insert(object.location.to_string(), bytes);
+    }
+    all
+}
+
+async fn overwrite(objects: &Arc<dyn ObjectStore>, path: &Path) {
+    objects.put(path, "damaged".into()).await.unwrap();
+}
+
+/// What a reader says that cannot be opened.
+async fn refused(objects: &Arc<dyn ObjectStore>) -> String {
+    let opened = StoreReader::open(Arc::clone(objects), &StoreSettings::default()).await;
+    opened.err().expect("it cannot be opened").to_string()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_reader_answers_what_the_writer_does_before_and_after_compaction(random_batches in spans()) {
+        let mut batches = batches(&random_batches);
+        batches.push(much_later());
+        let expected = expected(&batches);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let answers = runtime.block_on(async {
+            let (objects, segments) = of(&batches).await;
+            let reader = reader(&objects).await;
+            let before = answered(&reader.views().newest()).await;
+            compact_all(&segments).await;
+            reader.refresh().await.unwrap();
+            [before, answered(&reader.views().newest()).await]
+        });
+        for answer in answers {
+            prop_assert_eq!(&answer, &expected);
+        }
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_changed_by_a_reader_even_where_files_are_damaged_or_not_named() {
+    let (objects, segments) = of(&traces(1..4)).await;
+    let bad = segments.shared.manifest().segments[1].clone();
+    overwrite(&objects, &bad.path(FileKind::Requests)).await;
+    // A writer that commits has files which no manifest names yet.
+    objects.put(&Path::from("spans/0/000000000099.parquet"), "begun".into()).await.unwrap();
+    let before = contents(&objects).await;
+    let view = reader(&objects).await.views().newest();
+    let mut answer = answered(&view).await;
+    assert_eq!(answer.losses.remove(Loss::CorruptSegment.name()), Some(bad.spans));
+    assert_eq!(answer, expected(&[traces(1..2), traces(3..4)].concat()));
+    assert_eq!(contents(&objects).await, before);
+    let again = answered(&view).await;
+    assert_eq!(again.losses.get(Loss::CorruptSegment.name()), Some(&bad.spans), "it is counted each time");
+}
+
+#[tokio::test]
+async fn what_a_writer_has_replaced_is_no_damage_and_is_found_after_a_refresh() {
+    let batches = [traces(1..20), vec![much_later()]].concat();
+    let (objects, segments) = of(&batches).await;
+    let reader = reader(&objects).await;
+    assert!(!reader.refresh().await.unwrap(), "nothing was written since");
+    let view = reader.views().newest();
+    assert!(compact_all(&segments).await > 0);
+    let error = view.requests(Timestamp::MIN, Timestamp::MAX).await.unwrap_err();
+    assert!(error.to_string().ends_with("was replaced while it was read"), "{error}");
+    assert!(reader.refresh().await.unwrap());
+    assert_eq!(answered(&reader.views().newest()).await, expected(&batches));
+}
+
+#[tokio::test]
+async fn an_earlier_manifest_does_not_stand_in_for_one_that_cannot_be_read() {
+    let (objects, segments) = of(&traces(1..4)).await;
+    let newest = segments.shared.manifest().number;
+    let all = expected(&traces(1..4));
+    overwrite(&objects, &layout::manifest(newest)).await;
+    assert_eq!(answered(&reader(&objects).await.views().newest()).await, all, "its copy can be read");
+    overwrite(&objects, &layout::manifest_copy(newest)).await;
+    let error = refused(&objects).await;
+    let path = layout::manifest(newest).to_string();
+    assert!(error.starts_with(&path) && error.contains("laggard store repair"), "{error}");
+    let manifests: Vec<_> = objects.list(Some(&Path::from("manifest"))).try_collect().await.unwrap();
+    for manifest in manifests {
+        objects.delete(&manifest.location).await.unwrap();
+    }
+    let error = refused(&objects).await;
+    assert!(error.contains("no manifest that names them"), "{error}");
+}
+
+#[tokio::test]
+async fn a_store_of_a_later_version_is_refused_and_an_empty_one_is_empty() {
+    let objects = empty_objects();
+    assert_eq!(reader(&objects).await.views().newest().extent(), None);
+    let body = "{\"format\":9,\"number\":1}\n";
+    let text = format!("{body}{{\"crc32c\":{}}}\n", crc32c::crc32c(body.as_bytes()));
+    objects.put(&layout::manifest(1), text.into()).await.unwrap();
+    let error = refused(&objects).await;
+    assert!(error.starts_with("the store is of version 9"), "{error}");
+}
