@@ -153,7 +153,7 @@ fn what_is_only_in_the_log_of_a_killed_server_is_stated() {
     drop(server);
     let alone = of_store(folder.path(), &words).json();
     let caution = cautions(&alone).last().unwrap().as_str().unwrap().to_owned();
-    assert!(caution.starts_with("Up to 1 spans are in the log only"), "{caution}");
+    assert!(caution.starts_with("In the log alone, and not considered: up to 1 span. "), "{caution}");
     assert_eq!(
         cautions(&alone).len(),
         cautions(&beside).len() + 1,

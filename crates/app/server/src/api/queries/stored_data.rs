@@ -10,7 +10,7 @@ use crate::events::TenantEvents;
 use crate::operations::{DataLock, ProcessMemory};
 use crate::settings::is_tenant_name;
 use laggard_params::{BaselineData, CompareParams, ComparedData, DiagnoseParams};
-use laggard_report::{Comparison, Report, SystemEvent};
+use laggard_report::{Comparison, Report, SystemEvent, counted};
 use laggard_store::{DataLocation, StoreError, StoreFolder, StoreReader, StoreSettings};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -207,7 +207,8 @@ async fn in_log(location: &DataLocation, reader: &StoreReader) -> Result<Option<
     let spans = StoreFolder::new(folder).log_spans(reader)?;
     Ok((spans > 0).then(|| {
         format!(
-            "Up to {spans} spans are in the log only, and not considered: a server that opens the folder stores them in segments."
+            "In the log alone, and not considered: up to {}. A server that opens the folder stores them in segments.",
+            counted(spans, "span")
         )
     }))
 }
