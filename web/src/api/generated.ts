@@ -346,7 +346,7 @@ export interface Overview {
 }
 
 /** A page of the service; documents outside of it show the text alone. */
-export type PageLink = { id: string; position?: number | null; to: "category"; } | { id: string; to: "trace"; } | { since_ns: number; to: "diagnosis"; until_ns: number; } | { delimiter: string; to: "executions"; };
+export type PageLink = { id: string; position?: number | null; to: "category"; } | { id: string; suspect?: TraceSuspect | null; to: "trace"; } | { since_ns: number; to: "diagnosis"; until_ns: number; } | { delimiter: string; to: "executions"; };
 
 /** One picture of a chart. */
 export interface Panel {
@@ -419,7 +419,7 @@ export interface ServiceOverTime {
 }
 
 /** One service. */
-export type ServiceRow = Figures & { name: string; operations: number; replicas: number; };
+export type ServiceRow = Figures & { calls: number; call_errors: number; call_p50_ns?: number | null; call_p99_ns?: number | null; }& { name: string; operations: number; replicas: number; };
 
 /** All services. */
 export interface Services {
@@ -557,3 +557,19 @@ export interface TreePosition {
 export interface Window {
   since: string; since_ns: number; until: string; until_ns: number;
 }
+
+export interface TraceSuspect { service: string; operation: string; usual?: Window | null; }
+export interface CallName { service: string; operation: string; kind: string; }
+export interface UsualCall { callee: CallName; caller?: CallName | null; calls: number; inclusive_p50_ns: number; inclusive_p95_ns: number; self_p50_ns: number; }
+export interface UsualTimes { since_ns: number; until_ns: number; calls: UsualCall[]; omitted: number; }
+export interface CallFigures { calls: number; call_errors: number; call_p50_ns?: number | null; call_p99_ns?: number | null; }
+export type MappedService = CallFigures & { name: string; };
+export type ServiceLink = CallFigures & { caller: string; callee: string; };
+export interface ServiceMap { services: MappedService[]; links: ServiceLink[]; omitted: number; omitted_links: number; }
+export interface LatencyMap { since_ns: number; column_ns: number; columns: number; edges_ns: number[]; counts: number[][]; requests: number; }
+export interface Difference { kind: "attribute" | "replica" | "operation" | "error"; service: string; name: string; value: string; selected: number; selected_share: number; rest: number; rest_share: number; p_value: number; }
+export interface SlowerOperation { service: string; operation: string; kind: string; selected: number; rest: number; selected_p50_ns: number; rest_p50_ns: number; chance: number; p_value: number; }
+export interface SelectionComparison { selected: number; rest: number; selected_compared: number; rest_compared: number; level: number; differences: Difference[]; omitted: number; operations: SlowerOperation[]; omitted_operations: number; }
+export interface AttributeValue { value: string; requests: number; }
+export interface AttributeRow { name: string; values: AttributeValue[]; omitted: number; }
+export interface AttributeList { attributes: AttributeRow[]; omitted: number; }
