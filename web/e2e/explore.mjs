@@ -71,7 +71,7 @@ describe("exploring", () => {
     const graph = page.getByRole("application", { name: /Enter zooms/ });
     await graph.focus();
     for (const key of ["ArrowDown", "ArrowDown"]) await page.keyboard.press(key);
-    await page.getByText(/of its own, usually/).waitFor();
+    await page.getByRole("status").filter({ hasText: "of its own, usually" }).waitFor();
   });
 
   test("the service map is walked by keyboard", async () => {
@@ -84,6 +84,7 @@ describe("exploring", () => {
     await settled(page);
     const { selected } = params(page);
     await page.getByRole("heading", { name: `Calls from and to ${selected}` }).waitFor();
+    await page.getByRole("table", { name: "Latencies by replica" }).getByRole("row", { name: /node010/ }).waitFor();
     const rows = await page.getByRole("table", { name: "Calls between services" }).getByRole("row").allInnerTexts();
     assert.ok(rows.slice(1).every((row) => row.includes(selected)), rows.join("\n"));
   });

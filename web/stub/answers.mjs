@@ -156,6 +156,19 @@ function comparison({ scenario }) {
   return { selected: 812, rest: 41_204, selected_compared: 812, rest_compared: 20_000, level: 0.01, differences, omitted: 0, operations: differences.length > 0 ? [slower] : [], omitted_operations: 0 };
 }
 
+/** Of ten replicas the first is slow. */
+function replicaLatencies({ scenario }) {
+  const bins = 32;
+  const draw = drawing("replicas");
+  const edges_ns = Array.from({ length: bins + 1 }, (_, bin) => Math.round(1e6 * 300 ** (bin / bins)));
+  const replica = (at) => {
+    const peak = at === 0 ? 22 : 9;
+    const counts = edges_ns.slice(1).map((_, bin) => Math.round(40 * Math.exp(-(((bin - peak) / 3) ** 2)) * (0.7 + 0.6 * draw())));
+    return { replica: scenario === "hostile" ? HOSTILE[at % HOSTILE.length] : `node0${10 + at}`, calls: counts.reduce((sum, calls) => sum + calls, 0), errors: at % 3, p50_ns: edges_ns[peak], p99_ns: edges_ns[peak + 5], counts };
+  };
+  return { edges_ns, replicas: Array.from({ length: scenario === "thousand" ? 100 : 10 }, (_, at) => replica(at)), omitted: 0 };
+}
+
 function attributes({ scenario }) {
   const value = (value, requests) => ({ value, requests });
   const names = scenario === "hostile" ? HOSTILE : ["1.4.2", "1.4.3"];
@@ -451,6 +464,7 @@ export const ANSWERS = {
   "/api/v1/service-map": serviceMap,
   "/api/v1/latency-map": latencyMap,
   "/api/v1/latency-map/compare": comparison,
+  "/api/v1/replica-latencies": replicaLatencies,
   "/api/v1/attributes": attributes,
   "/api/v1/operations": operations,
   "/api/v1/overview": overview,

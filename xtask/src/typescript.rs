@@ -25,6 +25,7 @@ const ROOTS: &[&str] = &[
     "Operations",
     "Overview",
     "ProblemDocument",
+    "ReplicaLatencies",
     "RequestMatrix",
     "SearchResult",
     "SelectionComparison",

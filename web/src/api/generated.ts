@@ -573,3 +573,5 @@ export interface SelectionComparison { selected: number; rest: number; selected_
 export interface AttributeValue { value: string; requests: number; }
 export interface AttributeRow { name: string; values: AttributeValue[]; omitted: number; }
 export interface AttributeList { attributes: AttributeRow[]; omitted: number; }
+export interface ReplicaLatencyRow { replica: string; calls: number; errors: number; p50_ns: number; p99_ns: number; counts: number[]; }
+export interface ReplicaLatencies { edges_ns: number[]; replicas: ReplicaLatencyRow[]; omitted: number; }

@@ -126,7 +126,7 @@ fn map_of(
 }
 
 /// Ends of at most so many rows of equal width on a logarithmic scale, whole numbers. The last is above the highest value.
-fn edges(low: u64, high: u64, rows: usize) -> Vec<u64> {
+pub(super) fn edges(low: u64, high: u64, rows: usize) -> Vec<u64> {
     let step = ((high as f64 / low as f64).ln() / rows as f64).max(0.0);
     let mut edges: Vec<u64> = (0..rows).map(|row| (low as f64 * (step * row as f64).exp()) as u64).collect();
     edges[0] = low;
@@ -136,7 +136,7 @@ fn edges(low: u64, high: u64, rows: usize) -> Vec<u64> {
 }
 
 /// The row of a latency. What is below the first counts there.
-fn row_of(edges: &[u64], ns: u64) -> usize {
+pub(super) fn row_of(edges: &[u64], ns: u64) -> usize {
     let begun = edges.partition_point(|&edge| edge <= ns);
     begun.saturating_sub(1).min(edges.len() - 2)
 }

@@ -33,6 +33,7 @@ mod parameters;
 mod problem;
 mod queries;
 mod recordings;
+mod replica_latencies;
 mod running;
 mod sampled;
 mod search;
@@ -83,6 +84,7 @@ fn all() -> Vec<Route> {
         route("/api/v1/services", get(services::services)),
         route("/api/v1/operations", get(services::operations)),
         route("/api/v1/service-map", get(service_map::service_map)),
+        route("/api/v1/replica-latencies", get(replica_latencies::replica_latencies)),
         route("/api/v1/attributes", get(attributes::attributes)),
         route("/api/v1/latency-map", get(latency_map::latency_map)),
         route("/api/v1/latency-map/compare", get(selection::compare)),

@@ -113,6 +113,28 @@ async fn a_selection_without_a_difference_has_none() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn latencies_of_a_service_by_replica() {
+    let server = TestServer::with_shop().await;
+    let web = server.ok(&format!("/api/v1/replica-latencies?service=web&{}", shop_window())).await;
+    let rows = web["replicas"].as_array().unwrap();
+    // Every twentieth request is slow, and all of these have odd numbers: `web-2` runs them.
+    let expected = |replica: &str, p99_ns: u64, errors: u64| {
+        (json!(replica), json!(100), json!(errors), json!(10_030_000), json!(p99_ns))
+    };
+    let found: Vec<_> = rows
+        .iter()
+        .map(|row| (row["replica"].clone(), row["calls"].clone(), row["errors"].clone(), row["p50_ns"].clone(), row["p99_ns"].clone()))
+        .collect();
+    assert_eq!(found, [expected("web-1", 10_060_000, 4), expected("web-2", 110_000_000, 0)]);
+    let counts: Vec<u64> = serde_json::from_value(rows[1]["counts"].clone()).unwrap();
+    assert_eq!((counts[0], counts[counts.len() - 1], counts.len()), (90, 10, 32));
+    // `query` is called by its own service.
+    let query = server.ok(&format!("/api/v1/replica-latencies?service=web&operation=query&{}", shop_window())).await;
+    assert_eq!((&query["replicas"], &query["edges_ns"]), (&json!([]), &json!([])));
+    server.get("/api/v1/replica-latencies").await.problem(400);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn attributes_are_listed_and_searched_for() {
     let server = with_versions().await;
     let window = shop_window();
