@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { TraceSpan, UsualTimes } from "../src/api/generated.ts";
+import type { TraceSpan, UsualCalls } from "../src/api/generated.ts";
 import { flameOf } from "../src/trace/flame.ts";
 import { extent } from "../src/trace/layout.ts";
 import { isSlow, suspectSpans, usualBySpan } from "../src/trace/usual.ts";
@@ -13,7 +13,7 @@ function span(id: string, parent: string | null, operation: string, start_ns: nu
 const SPANS = [span("1", null, "buy", 0, 100, 10), span("2", "1", "read", 5, 80, 80), span("3", "1", "read", 85, 10, 10), span("4", "1", "log", 95, 1, 1)];
 
 const name = (operation: string) => ({ service: "shop", operation, kind: "server" });
-const TIMES: UsualTimes = {
+const TIMES: UsualCalls = {
   since_ns: 0,
   until_ns: 1,
   omitted: 0,

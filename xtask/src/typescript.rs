@@ -34,7 +34,7 @@ const ROOTS: &[&str] = &[
     "SettingsListing",
     "Status",
     "TraceDocument",
-    "UsualTimes",
+    "UsualCalls",
 ];
 
 /// Columns of a line.

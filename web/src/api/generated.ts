@@ -561,7 +561,7 @@ export interface Window {
 export interface TraceSuspect { service: string; operation: string; usual?: Window | null; }
 export interface CallName { service: string; operation: string; kind: string; }
 export interface UsualCall { callee: CallName; caller?: CallName | null; calls: number; inclusive_p50_ns: number; inclusive_p95_ns: number; self_p50_ns: number; }
-export interface UsualTimes { since_ns: number; until_ns: number; calls: UsualCall[]; omitted: number; }
+export interface UsualCalls { since_ns: number; until_ns: number; calls: UsualCall[]; omitted: number; }
 export interface CallFigures { calls: number; call_errors: number; call_p50_ns?: number | null; call_p99_ns?: number | null; }
 export type MappedService = CallFigures & { name: string; };
 export type ServiceLink = CallFigures & { caller: string; callee: string; };

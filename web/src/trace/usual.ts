@@ -1,6 +1,6 @@
 // The usual times of the calls of a trace, and the suspect that the page was opened for.
 
-import type { TraceSpan, UsualCall, UsualTimes } from "../api/generated.ts";
+import type { TraceSpan, UsualCall, UsualCalls } from "../api/generated.ts";
 
 /** An operation to look at. */
 export interface Suspect {
@@ -15,7 +15,7 @@ const keyOf = (caller: Suspect & { kind: string } | null | undefined, callee: Su
   JSON.stringify([caller && [caller.service, caller.operation, caller.kind], [callee.service, callee.operation, callee.kind]]);
 
 /** The usual times of spans by their id: those of the same operation from the same caller. */
-export function usualBySpan(spans: TraceSpan[], times: UsualTimes | undefined): Map<string, UsualCall> {
+export function usualBySpan(spans: TraceSpan[], times: UsualCalls | undefined): Map<string, UsualCall> {
   const rows = new Map((times?.calls ?? []).map((call) => [keyOf(call.caller ?? null, call.callee), call]));
   const byId = new Map(spans.map((span) => [span.span, span]));
   const found = new Map<string, UsualCall>();

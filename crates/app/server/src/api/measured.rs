@@ -5,7 +5,7 @@ use std::iter::Peekable;
 
 /// Values of a known number of calls, at most so many of them, chosen evenly.
 pub(crate) struct MeasuredCalls<T> {
-    wanted: Peekable<Box<dyn Iterator<Item = usize>>>,
+    retained: Peekable<Box<dyn Iterator<Item = usize>>>,
     seen: usize,
     values: Vec<T>,
 }
@@ -13,13 +13,13 @@ pub(crate) struct MeasuredCalls<T> {
 impl<T> MeasuredCalls<T> {
     /// Of so many calls at most `most` are retained.
     pub(crate) fn new(calls: usize, most: usize) -> MeasuredCalls<T> {
-        let wanted: Box<dyn Iterator<Item = usize>> = Box::new(spread_evenly(calls, most));
-        MeasuredCalls { wanted: wanted.peekable(), seen: 0, values: Vec::new() }
+        let retained: Box<dyn Iterator<Item = usize>> = Box::new(spread_evenly(calls, most));
+        MeasuredCalls { retained: retained.peekable(), seen: 0, values: Vec::new() }
     }
 
     /// Adds the next call.
     pub(crate) fn add(&mut self, value: T) {
-        if self.wanted.next_if_eq(&self.seen).is_some() {
+        if self.retained.next_if_eq(&self.seen).is_some() {
             self.values.push(value);
         }
         self.seen += 1;

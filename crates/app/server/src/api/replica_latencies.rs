@@ -87,7 +87,7 @@ pub(crate) async fn replica_latencies(
 }
 
 /// The calls of one replica.
-struct Calls {
+struct ReplicaCalls {
     errors: u64,
     counts: Vec<u64>,
     times: MeasuredCalls<u64>,
@@ -117,11 +117,11 @@ fn by_replica(
     }
     let edges_ns = edges(low.max(1), high.max(1), BINS);
     let counts = vec![0; edges_ns.len() - 1];
-    let mut calls: BTreeMap<ReplicaId, Calls> = listed
+    let mut calls: BTreeMap<ReplicaId, ReplicaCalls> = listed
         .into_iter()
         .map(|(replica, number)| {
             let times = MeasuredCalls::new(number, MEASURED_MAX);
-            (replica, Calls { errors: 0, counts: counts.clone(), times })
+            (replica, ReplicaCalls { errors: 0, counts: counts.clone(), times })
         })
         .collect();
     for request in range.iter() {
@@ -134,13 +134,15 @@ fn by_replica(
             calls.times.add(ns);
         }
     }
-    let mut replicas: Vec<ReplicaLatencyRow> =
-        calls.into_iter().map(|(replica, calls)| row(requests.names().replica_name(replica), calls)).collect();
+    let mut replicas: Vec<ReplicaLatencyRow> = calls
+        .into_iter()
+        .map(|(replica, calls)| row(requests.names().replica_name(replica), calls))
+        .collect();
     replicas.sort_by(|a, b| (Reverse(a.p50_ns), &a.replica).cmp(&(Reverse(b.p50_ns), &b.replica)));
     ReplicaLatencies { edges_ns, replicas, omitted }
 }
 
-fn row(replica: &str, calls: Calls) -> ReplicaLatencyRow {
+fn row(replica: &str, calls: ReplicaCalls) -> ReplicaLatencyRow {
     let number = calls.times.calls();
     let mut ns = calls.times.into_values();
     ReplicaLatencyRow {

@@ -5,9 +5,7 @@ use laggard_engine::{RequestView, Requests};
 use laggard_formats::attribute_name;
 use laggard_localize::AttributeSettings;
 use laggard_localize::compare::fisher_exact;
-use laggard_model::{
-    Attribute, AttributeSetId, OperationId, ReplicaId, ServiceId, Status, attributes_in,
-};
+use laggard_model::{Attribute, AttributeSetId, OperationId, ReplicaId, ServiceId, Status, attributes_in};
 use laggard_numeric::{Alternative, benjamini_hochberg, mann_whitney, spread_evenly};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -80,7 +78,7 @@ pub(crate) struct Compared<'a> {
 }
 
 /// Requests of each side that have something.
-type Counts = [u64; 2];
+type SideCounts = [u64; 2];
 
 impl<'a> Compared<'a> {
     /// Level of the tests: that of the attributes of suspects.
@@ -99,7 +97,7 @@ impl<'a> Compared<'a> {
     /// What distinguishes the sides, the largest difference first.
     pub(crate) fn differences(&self) -> Vec<Difference> {
         let sizes = [self.selected.len() as u64, self.rest.len() as u64];
-        let mut found: Vec<(Difference, Counts)> = Vec::new();
+        let mut found: Vec<(Difference, SideCounts)> = Vec::new();
         self.attributes(&mut found);
         self.replicas(&mut found);
         self.called(&mut found);
@@ -131,10 +129,10 @@ impl<'a> Compared<'a> {
         differing
     }
 
-    fn attributes(&self, found: &mut Vec<(Difference, Counts)>) {
-        let mut sets: BTreeMap<AttributeSetId, Counts> = BTreeMap::new();
+    fn attributes(&self, found: &mut Vec<(Difference, SideCounts)>) {
+        let mut sets: BTreeMap<AttributeSetId, SideCounts> = BTreeMap::new();
         self.sides().for_each(|(side, request)| sets.entry(request.attributes()).or_default()[side] += 1);
-        let mut values: BTreeMap<Attribute<'_>, Counts> = BTreeMap::new();
+        let mut values: BTreeMap<Attribute<'_>, SideCounts> = BTreeMap::new();
         for (set, counts) in sets {
             for attribute in attributes_in(self.requests.names().attribute_set_text(set)) {
                 let known = values.entry(attribute).or_default();
@@ -147,13 +145,14 @@ impl<'a> Compared<'a> {
         }));
     }
 
-    fn replicas(&self, found: &mut Vec<(Difference, Counts)>) {
+    fn replicas(&self, found: &mut Vec<(Difference, SideCounts)>) {
         let names = self.requests.names();
-        let mut counts: BTreeMap<(ServiceId, ReplicaId), Counts> = BTreeMap::new();
+        let mut counts: BTreeMap<(ServiceId, ReplicaId), SideCounts> = BTreeMap::new();
         for (side, request) in self.sides() {
             let calls = request.tree().operation.iter().enumerate();
-            let ran: BTreeSet<_> =
-                calls.map(|(node, &operation)| (names.service_of(operation), request.replica(node))).collect();
+            let ran: BTreeSet<_> = calls
+                .map(|(node, &operation)| (names.service_of(operation), request.replica(node)))
+                .collect();
             ran.into_iter().for_each(|replica| counts.entry(replica).or_default()[side] += 1);
         }
         let named = counts.into_iter().map(|((service, replica), counts)| {
@@ -163,11 +162,12 @@ impl<'a> Compared<'a> {
         found.extend(named.filter(|(difference, _)| !difference.value.is_empty()));
     }
 
-    fn called(&self, found: &mut Vec<(Difference, Counts)>) {
+    fn called(&self, found: &mut Vec<(Difference, SideCounts)>) {
         let names = self.requests.names();
-        let mut structures: BTreeMap<usize, Counts> = BTreeMap::new();
-        self.sides().for_each(|(side, request)| structures.entry(request.structure()).or_default()[side] += 1);
-        let mut operations: BTreeMap<OperationId, Counts> = BTreeMap::new();
+        let mut structures: BTreeMap<usize, SideCounts> = BTreeMap::new();
+        self.sides()
+            .for_each(|(side, request)| structures.entry(request.structure()).or_default()[side] += 1);
+        let mut operations: BTreeMap<OperationId, SideCounts> = BTreeMap::new();
         for (structure, counts) in structures {
             let distinct: BTreeSet<OperationId> =
                 self.requests.structures()[structure].operation.iter().copied().collect();
@@ -182,7 +182,7 @@ impl<'a> Compared<'a> {
         }));
     }
 
-    fn failed(&self, found: &mut Vec<(Difference, Counts)>) {
+    fn failed(&self, found: &mut Vec<(Difference, SideCounts)>) {
         let mut counts = [0; 2];
         self.sides()
             .filter(|(_, request)| request.status() == Status::Error)
@@ -200,17 +200,19 @@ impl<'a> Compared<'a> {
                 for (&operation, time) in request.tree().operation.iter().zip(request.self_time()) {
                     *own.entry(operation).or_default() += time.ns() as f64;
                 }
-                own.into_iter().for_each(|(operation, ns)| times.entry(operation).or_default()[side].push(ns));
+                own.into_iter()
+                    .for_each(|(operation, ns)| times.entry(operation).or_default()[side].push(ns));
             }
         }
         times.retain(|_, sides| sides.iter().all(|side| side.len() >= RANKED_MIN));
-        let tests: Vec<_> =
-            times.values().map(|[a, b]| mann_whitney(a, b, Alternative::TwoSided)).collect();
+        let tests: Vec<_> = times.values().map(|[a, b]| mann_whitney(a, b, Alternative::TwoSided)).collect();
         let p: Vec<f64> = tests.iter().map(|test| test.p_value).collect();
         let rows = times.into_iter().zip(tests).zip(benjamini_hochberg(&p));
         let mut differing: Vec<SlowerOperation> = rows
             .filter(|(_, p_value)| *p_value <= Compared::level())
-            .map(|(((operation, sides), test), p_value)| self.slower(operation, sides, (test.effect, p_value)))
+            .map(|(((operation, sides), test), p_value)| {
+                self.slower(operation, sides, (test.effect, p_value))
+            })
             .collect();
         differing.sort_by(|a, b| {
             let size = |one: &SlowerOperation| one.selected_p50_ns.abs_diff(one.rest_p50_ns);

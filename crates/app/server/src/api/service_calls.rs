@@ -5,7 +5,7 @@ use super::measured::MeasuredCalls;
 use laggard_engine::{RequestRange, Requests};
 use laggard_model::{ServiceId, Status};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use utoipa::ToSchema;
 
 /// Calls whose times are retained, of a service and of a pair of services.
@@ -36,27 +36,24 @@ pub(crate) struct CallFigures {
 #[derive(Default)]
 pub(crate) struct ServiceCalls {
     pub(crate) services: BTreeMap<ServiceId, CallFigures>,
-    pub(crate) links: BTreeMap<(ServiceId, ServiceId), CallFigures>,
+    pub(crate) links: BTreeMap<Link, CallFigures>,
 }
 
-/// A node of a structure that is a call of a service: its groups.
-struct Arrival {
+/// A node of a structure that is a call of a service.
+struct ServiceCall {
     node: usize,
     callee: ServiceId,
-    link: Option<(ServiceId, ServiceId)>,
+    /// Place in the list of links; absent for an entry.
+    link: Option<usize>,
 }
 
 /// Some calls while they are counted.
-struct Group {
+struct CallGroup {
     errors: u64,
     times: MeasuredCalls<u64>,
 }
 
-impl Group {
-    fn of(calls: usize, most: usize) -> Group {
-        Group { errors: 0, times: MeasuredCalls::new(calls, most) }
-    }
-
+impl CallGroup {
     fn add(&mut self, status: Status, ns: u64) {
         self.errors += u64::from(status == Status::Error);
         self.times.add(ns);
@@ -77,53 +74,68 @@ impl Group {
 impl ServiceCalls {
     /// Those of the requests of a range. The percentiles of more than a few hundred calls are those of an even sample.
     pub(crate) fn of(requests: &Requests, range: RequestRange<'_>) -> ServiceCalls {
-        let arrivals = arrivals(requests);
-        let (mut of_service, mut of_link) = (BTreeMap::<_, usize>::new(), BTreeMap::<_, usize>::new());
-        for request in range.iter() {
-            for arrival in &arrivals[request.structure()] {
-                *of_service.entry(arrival.callee).or_default() += 1;
-                if let Some(link) = arrival.link {
-                    *of_link.entry(link).or_default() += 1;
-                }
+        let (links, arrivals) = arrivals(requests);
+        let mut of_structure = vec![0_usize; arrivals.len()];
+        range.iter().for_each(|request| of_structure[request.structure()] += 1);
+        let (mut of_service, mut of_link) = (vec![0; requests.names().services()], vec![0; links.len()]);
+        for (arrivals, requests) in arrivals.iter().zip(of_structure) {
+            for arrival in arrivals {
+                of_service[arrival.callee.index()] += requests;
+                arrival.link.into_iter().for_each(|link| of_link[link] += requests);
             }
         }
-        let of_link_max = |index: usize| if index < TIMED_LINKS_MAX { OF_LINK_MAX } else { 1 };
-        let mut services: BTreeMap<ServiceId, Group> =
-            of_service.into_iter().map(|(id, calls)| (id, Group::of(calls, OF_SERVICE_MAX))).collect();
-        let mut links: BTreeMap<_, Group> = (of_link.into_iter().enumerate())
-            .map(|(index, (link, calls))| (link, Group::of(calls, of_link_max(index))))
-            .collect();
+        let group = |most| move |calls| CallGroup { errors: 0, times: MeasuredCalls::new(calls, most) };
+        let mut services: Vec<CallGroup> = of_service.into_iter().map(group(OF_SERVICE_MAX)).collect();
+        let timed = of_link.len().min(TIMED_LINKS_MAX);
+        let untimed = of_link.split_off(timed);
+        let mut groups: Vec<CallGroup> = of_link.into_iter().map(group(OF_LINK_MAX)).collect();
+        groups.extend(untimed.into_iter().map(group(1)));
         for request in range.iter() {
             for arrival in &arrivals[request.structure()] {
                 let node = arrival.node;
                 let status = if node == 0 { request.status() } else { request.call_status()[node] };
                 let ns = request.inclusive_time()[node].ns();
-                services.get_mut(&arrival.callee).into_iter().for_each(|group| group.add(status, ns));
-                let link = arrival.link.and_then(|link| links.get_mut(&link));
-                link.into_iter().for_each(|group| group.add(status, ns));
+                services[arrival.callee.index()].add(status, ns);
+                arrival.link.into_iter().for_each(|link| groups[link].add(status, ns));
             }
         }
+        let called = |figures: &CallFigures| figures.calls > 0;
+        let services = services.into_iter().map(CallGroup::figures).enumerate();
+        let links = links.into_iter().zip(groups.into_iter().map(CallGroup::figures));
         ServiceCalls {
-            services: services.into_iter().map(|(id, group)| (id, group.figures())).collect(),
-            links: links.into_iter().map(|(link, group)| (link, group.figures())).collect(),
+            services: (services.filter(|(_, figures)| called(figures)))
+                .map(|(index, figures)| (ServiceId::from_index(index), figures))
+                .collect(),
+            links: links.filter(|(_, figures)| called(figures)).collect(),
         }
     }
 }
 
-/// The calls of services in every structure.
-fn arrivals(requests: &Requests) -> Vec<Vec<Arrival>> {
+/// A service, and another that it calls.
+type Link = (ServiceId, ServiceId);
+
+/// The pairs of services that call each other, and the calls of services in every structure.
+fn arrivals(requests: &Requests) -> (Vec<Link>, Vec<Vec<ServiceCall>>) {
     let names = requests.names();
-    let structures = requests.structures().iter().map(|structure| {
-        let nodes = structure.operation.iter().zip(&structure.parent).enumerate();
-        let arrivals = nodes.filter_map(|(node, (&operation, parent))| {
+    let (mut links, mut places) = (Vec::new(), HashMap::new());
+    let mut all = Vec::with_capacity(requests.structures().len());
+    for structure in requests.structures() {
+        let mut arrivals = Vec::new();
+        for (node, (&operation, parent)) in structure.operation.iter().zip(&structure.parent).enumerate() {
             let callee = names.service_of(operation);
-            match parent.map(|parent| names.service_of(structure.operation[parent as usize])) {
-                None => Some(Arrival { node, callee, link: None }),
-                Some(caller) if caller != callee => Some(Arrival { node, callee, link: Some((caller, callee)) }),
-                Some(_) => None,
+            let caller = parent.map(|parent| names.service_of(structure.operation[parent as usize]));
+            if caller == Some(callee) {
+                continue;
             }
-        });
-        arrivals.collect()
-    });
-    structures.collect()
+            let link = caller.map(|caller| {
+                *places.entry((caller, callee)).or_insert_with(|| {
+                    links.push((caller, callee));
+                    links.len() - 1
+                })
+            });
+            arrivals.push(ServiceCall { node, callee, link });
+        }
+        all.push(arrivals);
+    }
+    (links, all)
 }

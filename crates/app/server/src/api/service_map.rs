@@ -73,9 +73,7 @@ fn map_of(requests: &Requests, window: Window) -> ServiceMap {
     let name = |id| names.service_name(id).to_owned();
     let mut services: Vec<MappedService> =
         calls.services.into_iter().map(|(id, figures)| MappedService { name: name(id), figures }).collect();
-    services.sort_by(|a, b| {
-        (Reverse(a.figures.calls), &a.name).cmp(&(Reverse(b.figures.calls), &b.name))
-    });
+    services.sort_by(|a, b| (Reverse(a.figures.calls), &a.name).cmp(&(Reverse(b.figures.calls), &b.name)));
     let omitted = shorten(&mut services, SERVICES_MAX);
     let listed = |name: &str| omitted == 0 || services.iter().any(|service| service.name == name);
     let links = calls.links.into_iter().map(|((caller, callee), figures)| ServiceLink {
@@ -86,7 +84,8 @@ fn map_of(requests: &Requests, window: Window) -> ServiceMap {
     let mut links: Vec<ServiceLink> =
         links.filter(|link| listed(&link.caller) && listed(&link.callee)).collect();
     links.sort_by(|a, b| {
-        let key = |link: &ServiceLink| (Reverse(link.figures.calls), link.caller.clone(), link.callee.clone());
+        let key =
+            |link: &ServiceLink| (Reverse(link.figures.calls), link.caller.clone(), link.callee.clone());
         key(a).cmp(&key(b))
     });
     let omitted_links = shorten(&mut links, LINKS_MAX);

@@ -30,7 +30,7 @@ const MEASURED_BYTES: u64 = 16;
 
 /// The times that calls like those of a trace take.
 #[derive(Serialize, ToSchema)]
-pub(crate) struct UsualTimes {
+pub(crate) struct UsualCalls {
     /// Where the window begins.
     since_ns: i64,
     /// Where it ends.
@@ -73,21 +73,21 @@ pub(crate) struct CallName {
 #[utoipa::path(
     get, path = "/api/v1/traces/{id}/usual", tag = "data",
     params(("id" = String, Path, description = "The trace, with the id of its spans, or as lists show it"), WindowParameters),
-    responses((status = 200, body = UsualTimes), (status = "4XX", body = ProblemDocument))
+    responses((status = 200, body = UsualCalls), (status = "4XX", body = ProblemDocument))
 )]
 pub(crate) async fn usual(
     State(state): State<AppState>,
     Extension(tenant): Extension<Arc<Tenant>>,
     Path(text): Path<String>,
     Query(parameters): Query<WindowParameters>,
-) -> Result<Json<UsualTimes>, ApiError> {
+) -> Result<Json<UsualCalls>, ApiError> {
     let window = parameters.window()?;
     let mut pairs = call_pairs(&stored_trace(&tenant, &text).await?);
     let omitted = shorten(&mut pairs, ROWS_MAX);
     let beside = MEASURED_BYTES * (MEASURED_MAX * pairs.len()) as u64;
     let answer = query_beside(&state, &tenant.store, (window, beside), move |requests| {
         let calls = usual_calls(requests, window, pairs);
-        Ok(UsualTimes { since_ns: window.since.unix_ns(), until_ns: window.until.unix_ns(), calls, omitted })
+        Ok(UsualCalls { since_ns: window.since.unix_ns(), until_ns: window.until.unix_ns(), calls, omitted })
     });
     Ok(Json(answer.await?))
 }
@@ -115,9 +115,11 @@ fn call_pairs(trace: &TraceDocument) -> Vec<CallPair> {
 fn usual_calls(requests: &Requests, window: Window, pairs: Vec<CallPair>) -> Vec<UsualCall> {
     let nodes = pair_nodes(requests, &pairs);
     let complete = || requests.within(window.since, window.until).iter().filter(|one| one.is_complete());
+    let mut of_structure = vec![0_usize; nodes.len()];
+    complete().for_each(|request| of_structure[request.structure()] += 1);
     let mut counts = vec![0_usize; pairs.len()];
-    for request in complete() {
-        nodes[request.structure()].iter().for_each(|&(_, pair)| counts[pair as usize] += 1);
+    for (nodes, requests) in nodes.iter().zip(of_structure) {
+        nodes.iter().for_each(|&(_, pair)| counts[pair as usize] += requests);
     }
     let mut measured: Vec<MeasuredCalls<(u64, u64)>> =
         counts.iter().map(|&calls| MeasuredCalls::new(calls, MEASURED_MAX)).collect();

@@ -14,8 +14,8 @@ use super::basis::basis;
 use super::{events, facts};
 use crate::document::{
     Axis, Block, Cell, CellKind, Color, ColumnKind, Detail, Document, Figure, Fold, Graphic, GraphicMark,
-    PageLink, Prose, Section, Sentences, SpanStyle, Table, TableRow, Tone, TraceSuspect, cautions, columns, losses,
-    missing, ruled_out,
+    PageLink, Prose, Section, Sentences, SpanStyle, Table, TableRow, Tone, TraceSuspect, cautions, columns,
+    losses, missing, ruled_out,
 };
 use crate::render::Present;
 use crate::times::Calendar;
@@ -250,7 +250,11 @@ fn examples(
         .note(Detail::Page, "slow in", slow_requests(suspect))
         .note(Detail::Page, "also on", Prose::names(SpanStyle::Replica, further, REPLICAS_MOST))
         .note(Detail::Page, "in category", categories)
-        .note(Detail::Page, "further traces", Prose::names(SpanStyle::Trace, &all, LISTED).examples_of(&marked))
+        .note(
+            Detail::Page,
+            "further traces",
+            Prose::names(SpanStyle::Trace, &all, LISTED).examples_of(&marked),
+        )
 }
 
 /// `418 of the 451 requests that call it`

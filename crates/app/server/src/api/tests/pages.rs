@@ -14,7 +14,11 @@ fn versions() -> Batch {
         let extra = if is_slow { 100 * MS } else { index % 7 * MS / 100 };
         let (mut resource, mut own) = (AttributeText::default(), AttributeText::default());
         resource.add(Attribute { key: "version", service: "web", value: version });
-        own.add(Attribute { key: "tenant", service: "", value: if index / 2 % 2 == 0 { "a b" } else { "acme" } });
+        own.add(Attribute {
+            key: "tenant",
+            service: "",
+            value: if index / 2 % 2 == 0 { "a b" } else { "acme" },
+        });
         let mut record = span(
             index as u128 + 1,
             1,
@@ -67,7 +71,10 @@ async fn a_map_of_latencies_counts_every_request_once() {
     let edges: Vec<u64> = serde_json::from_value(map["edges_ns"].clone()).unwrap();
     assert_eq!((edges[0], edges[4]), (10_000_000, 110_000_001));
     let other = server.ok(&format!("/api/v1/latency-map?service=db&{}", shop_window())).await;
-    assert_eq!((&other["requests"], &other["counts"], &other["edges_ns"]), (&json!(0), &json!([]), &json!([])));
+    assert_eq!(
+        (&other["requests"], &other["counts"], &other["edges_ns"]),
+        (&json!(0), &json!([]), &json!([]))
+    );
     server.get("/api/v1/latency-map?rows=101").await.problem(400);
 }
 
@@ -108,7 +115,10 @@ async fn a_selection_without_a_difference_has_none() {
     assert_eq!((&compared["selected"], &compared["differences"]), (&json!(51), &json!([])));
     assert_eq!(compared["operations"], json!([]));
     let none = server.ok(&format!("/api/v1/latency-map/compare?max_ns=1&{}", shop_window())).await;
-    assert_eq!((&none["selected"], &none["rest"], &none["differences"]), (&json!(0), &json!(200), &json!([])));
+    assert_eq!(
+        (&none["selected"], &none["rest"], &none["differences"]),
+        (&json!(0), &json!(200), &json!([]))
+    );
     server.get("/api/v1/latency-map/compare?min_ns=2&max_ns=1").await.problem(400);
 }
 
@@ -123,13 +133,22 @@ async fn latencies_of_a_service_by_replica() {
     };
     let found: Vec<_> = rows
         .iter()
-        .map(|row| (row["replica"].clone(), row["calls"].clone(), row["errors"].clone(), row["p50_ns"].clone(), row["p99_ns"].clone()))
+        .map(|row| {
+            (
+                row["replica"].clone(),
+                row["calls"].clone(),
+                row["errors"].clone(),
+                row["p50_ns"].clone(),
+                row["p99_ns"].clone(),
+            )
+        })
         .collect();
     assert_eq!(found, [expected("web-1", 10_060_000, 4), expected("web-2", 110_000_000, 0)]);
     let counts: Vec<u64> = serde_json::from_value(rows[1]["counts"].clone()).unwrap();
     assert_eq!((counts[0], counts[counts.len() - 1], counts.len()), (90, 10, 32));
     // `query` is called by its own service.
-    let query = server.ok(&format!("/api/v1/replica-latencies?service=web&operation=query&{}", shop_window())).await;
+    let query =
+        server.ok(&format!("/api/v1/replica-latencies?service=web&operation=query&{}", shop_window())).await;
     assert_eq!((&query["replicas"], &query["edges_ns"]), (&json!([]), &json!([])));
     server.get("/api/v1/replica-latencies").await.problem(400);
 }
