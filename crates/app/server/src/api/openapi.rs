@@ -2,8 +2,8 @@
 
 use super::{
     alertmanager, alerts, attributes, categories, dashboards, events, health, import, incidents, jobs,
-    latency_map, matrix, mcp, metrics, objectives, overview, queries, recordings,
-    replica_latencies, search, selection, service_map, services, signatures, status, trace, tree, usual,
+    latency_map, matrix, mcp, metrics, objectives, overview, queries, recordings, replica_latencies, search,
+    selection, service_map, services, signatures, status, trace, tree, usual,
 };
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
