@@ -1,9 +1,9 @@
-// Every page at both widths, light and dark: no errors, no overflow, no serious findings of axe.
+// Every page at three widths, light and dark: no errors, no overflow, no serious findings of axe.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { startStub } from "../stub/server.mjs";
-import { findings, NARROW, open, overhang, PAGES, shoot, visit, WIDE } from "./browser.mjs";
+import { findings, NARROW, open, overhang, PAGES, shoot, visit, WIDE, WIDEST } from "./browser.mjs";
 import { PLACES } from "./views.mjs";
 
 /** Each theme and each width is examined once by axe, which is slow; screenshots are taken of all. */
@@ -12,6 +12,7 @@ const LOOKS = [
   { look: "wide-dark", size: WIDE, theme: "dark" },
   { look: "narrow-dark", size: NARROW, theme: "dark", examined: true },
   { look: "narrow-light", size: NARROW, theme: "light" },
+  { look: "widest-light", size: WIDEST, theme: "light" },
 ];
 
 /** Which pages are shown in which scenario; `one` is shown everywhere. */
@@ -20,10 +21,10 @@ const some = (scenario, names, looks) =>
   PLACES.filter((view) => names.includes(view.name)).map((view) => ({ ...view, scenario, looks: LOOKS.filter(({ look }) => looks.includes(look)) }));
 
 const OTHERS = [
-  ...some("none", ["overview", "verdict", "categories", "compare", "changes", "alerts"], ["wide-light", "narrow-dark"]),
-  ...some("thousand", ["overview", "verdict", "categories", "alerts", "search", "status"], ["wide-dark", "narrow-light"]),
+  ...some("none", ["map", "latency", "overview", "verdict", "categories", "compare", "changes", "alerts"], ["wide-light", "narrow-dark"]),
+  ...some("thousand", ["map", "latency", "overview", "verdict", "categories", "alerts", "search", "status"], ["wide-dark", "narrow-light"]),
   ...some("several", ["verdict", "changes", "signature", "capacity"], ["wide-light", "narrow-dark"]),
-  ...some("empty", ["overview", "verdict", "categories", "search", "status", "alerts"], ["wide-light", "narrow-dark"]),
+  ...some("empty", ["map", "latency", "overview", "verdict", "categories", "search", "status", "alerts"], ["wide-light", "narrow-dark"]),
   ...some("insufficient", ["verdict"], ["wide-light"]),
   ...some("baseline", ["verdict"], ["wide-light", "narrow-dark"]),
   ...some("periods", ["verdict"], ["wide-dark", "narrow-light"]),

@@ -37,14 +37,15 @@ export async function stop() {
 }
 
 export const WIDE = { width: 1280, height: 900 };
-export const NARROW = { width: 400, height: 800 };
+export const NARROW = { width: 390, height: 800 };
+export const WIDEST = { width: 2560, height: 1300 };
 
 /**
  * A page of a server, in a separate profile. `page.wrong` collects console errors, exceptions, requests that leave
  * the server, and violations of its content security policy. The clock stands at the end of the stub's hour.
  */
-export async function open(url, { size = WIDE, theme = "light", touch = false, clock = UNTIL_NS / 1e6 } = {}) {
-  const context = await (await browser()).newContext({ baseURL: url, viewport: size, colorScheme: theme, hasTouch: touch, reducedMotion: "reduce", timezoneId: "UTC", locale: "en-GB" });
+export async function open(url, { size = WIDE, theme = "light", touch = false, clock = UNTIL_NS / 1e6, zone = "UTC" } = {}) {
+  const context = await (await browser()).newContext({ baseURL: url, viewport: size, colorScheme: theme, hasTouch: touch, reducedMotion: "reduce", timezoneId: zone, locale: "en-GB" });
   context.setDefaultTimeout(30_000);
   const page = await context.newPage();
   if (clock !== null) await page.clock.setSystemTime(clock);

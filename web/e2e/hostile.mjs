@@ -6,7 +6,7 @@ import { startStub } from "../stub/server.mjs";
 import { findings, NARROW, open, overhang, PAGES, shoot, visit, WIDE } from "./browser.mjs";
 import { PLACES } from "./views.mjs";
 
-const NAMES = ["overview", "verdict", "categories", "search", "trace", "alerts", "compare"];
+const NAMES = ["overview", "verdict", "categories", "map", "map-service", "latency", "search", "trace", "trace-suspect", "alerts", "compare"];
 
 describe("hostile names", () => {
   let stub;

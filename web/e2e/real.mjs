@@ -55,7 +55,7 @@ describe("the real server", { skip: binary ? false : "LAGGARD_BINARY is not set"
   });
 
   test("an empty server states that it has no data", async () => {
-    for (const path of [`/?${HOUR}`, `/verdict?${HOUR}`, `/categories?${HOUR}`, `/search?${HOUR}`, `/alerts?${HOUR}`, "/status", "/jobs"]) {
+    for (const path of [`/?${HOUR}`, `/verdict?${HOUR}`, `/categories?${HOUR}`, `/search?${HOUR}`, `/map?${HOUR}`, `/latency?${HOUR}`, `/alerts?${HOUR}`, "/status", "/jobs"]) {
       await visit(page, path);
       assert.equal(await overhang(page), 0, path);
     }
@@ -83,6 +83,7 @@ describe("the real server", { skip: binary ? false : "LAGGARD_BINARY is not set"
     await page.locator('main a[href^="/traces/"]').first().click();
     await page.getByRole("treegrid", { name: "Spans" }).waitFor();
     await settled(page);
+    await page.getByRole("complementary", { name: "Suspect: front-end QueueWait" }).getByText(/of its own, usually/).waitFor();
     await seen(page, "real-trace");
   });
 
@@ -97,6 +98,17 @@ describe("the real server", { skip: binary ? false : "LAGGARD_BINARY is not set"
     await visit(page, `/search?${HOUR}&min_ms=1`);
     await seen(page, "real-search");
     assert.ok((await page.getByRole("table", { name: "Requests found" }).getByRole("link").count()) > 5);
+  });
+
+  test("the map has the suspect's share, and slow requests differ in its time", async () => {
+    await page.goto(`/map?${HOUR}&selected=front-end`);
+    await page.getByRole("region", { name: "Map" }).getByText(/explains \d+ %/).first().waitFor({ timeout: 120_000 });
+    await settled(page);
+    await page.getByRole("table", { name: "Latencies by replica" }).getByRole("row", { name: /node\d+/ }).first().waitFor();
+    await seen(page, "real-map");
+    await visit(page, `/latency?${HOUR}&selected_since=1768208400000000000&selected_until=1768212000000000000&min_ns=150000000`);
+    await page.getByRole("table", { name: /own time in a request/ }).getByRole("row", { name: /QueueWait/ }).first().waitFor();
+    await seen(page, "real-latency");
   });
 
   test("two halves of the hour are compared", async () => {

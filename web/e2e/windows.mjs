@@ -79,6 +79,26 @@ describe("windows", () => {
     assert.equal(params(page).since, "-30m");
   });
 
+  test("times are shown by the clock of the device, if that is selected", async () => {
+    const local = await open(stub.url, { zone: "Asia/Kolkata" });
+    await visit(local, `/?${HOUR}`);
+    const window = local.locator("header");
+    assert.match(await window.innerText(), /2026-01-12, 09:00 to 10:00 UTC/);
+    await local.getByLabel("Times").selectOption("local");
+    await window.getByText("2026-01-12, 14:30 to 15:30 UTC+05:30").waitFor();
+    await local.keyboard.press("w");
+    await local.getByLabel("From", { exact: true }).fill("2026-01-12 14:45");
+    await local.getByLabel("To", { exact: true }).fill("now");
+    await local.keyboard.press("Enter");
+    await settled(local);
+    assert.equal(params(local).since, "2026-01-12T09:15:00Z", "addresses have UTC");
+    await local.reload();
+    await settled(local);
+    assert.match(await window.innerText(), /14:45 to/);
+    assert.deepEqual(local.wrong, []);
+    await local.done();
+  });
+
   test("a relative window uses the server's clock", async () => {
     stub.requests.length = 0;
     await visit(page, "/?since=-1h");

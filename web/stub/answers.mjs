@@ -104,8 +104,76 @@ const numbers = (name) => {
   return { requests: Math.round(500 + draw() * 9000), errors: Math.round(draw() * 20), p50_ns, p99_ns: p50_ns * 6, replicas: 1 + Math.floor(draw() * 50) };
 };
 
+const callNumbers = ({ requests, errors, p50_ns, p99_ns }) => ({ calls: requests, call_errors: errors, call_p50_ns: p50_ns, call_p99_ns: p99_ns });
+
+/** Requests enter at the first half of the services alone. */
 function services({ scenario }) {
-  return { services: servicesOf(scenario).map((name) => ({ name, operations: 7, ...numbers(name) })) };
+  const names = servicesOf(scenario);
+  const entered = Math.ceil(names.length / 2);
+  const only = { requests: 0, errors: 0, p50_ns: null, p99_ns: null };
+  return { services: names.map((name, at) => ({ name, operations: 7, ...numbers(name), ...callNumbers(numbers(name)), ...(at < entered ? {} : only) })), omitted: 0 };
+}
+
+/** Each service calls one or two that come later; the last calls the first of them back. */
+function serviceMap({ scenario }) {
+  const names = scenario === "thousand" ? servicesOf(scenario).slice(0, 200) : servicesOf(scenario);
+  const suspects = scenario === "empty" ? [] : diagnosis(scenario).suspects.map((suspect) => suspect.service);
+  const all = [...new Set(scenario === "empty" ? [] : [...names, ...suspects])].slice(0, 200);
+  const draw = drawing("map");
+  const links = new Map();
+  const link = (caller, callee) => caller !== callee && links.set(`${caller} ${callee}`, { caller, callee, ...callNumbers(numbers(caller + callee)) });
+  for (const [at, callee] of all.entries()) if (at > 0) link(all[Math.floor(draw() * Math.min(at, 30))], callee);
+  for (let extra = 0; extra < all.length / 2; extra += 1) link(all[Math.floor(draw() * all.length)], all[Math.floor(draw() * all.length)]);
+  return { services: all.map((name) => ({ name, ...callNumbers(numbers(name)) })), links: [...links.values()], omitted: 0, omitted_links: 0 };
+}
+
+/** Most requests take some 20 ms; from 09:36 to 09:42 some take half a second. */
+function latencyMap({ scenario, query }) {
+  const [columns, rows] = [Number(query.get("columns") ?? 120), Number(query.get("rows") ?? 40)];
+  const base = { since_ns: SINCE_NS, column_ns: 3600e9 / columns, columns };
+  if (scenario === "empty") return { ...base, edges_ns: [], counts: [], requests: 0 };
+  const draw = drawing("latency");
+  const edges_ns = Array.from({ length: rows + 1 }, (_, row) => Math.round(1e6 * 1000 ** (row / rows)));
+  const slow = (t) => scenario !== "none" && t > 0.6 && t < 0.7;
+  const bump = (row, at, wide) => Math.exp(-(((row / rows - at) / wide) ** 2));
+  const counts = Array.from({ length: rows }, (_, row) =>
+    Array.from({ length: columns }, (_, column) => Math.round((60 * bump(row, 0.4, 0.1) + 6 * bump(row, 0.65, 0.08) + (slow(column / columns) ? 25 * bump(row, 0.9, 0.05) : 0)) * draw())),
+  );
+  return { ...base, edges_ns, counts, requests: counts.flat().reduce((sum, count) => sum + count, 0) };
+}
+
+function comparison({ scenario }) {
+  const none = scenario === "none";
+  const [suspect] = diagnosis(scenario).suspects;
+  const difference = (kind, service, name, value, selected, rest) => ({ kind, service, name, value, selected: Math.round(selected * 812), selected_share: selected, rest: Math.round(rest * 20_000), rest_share: rest, p_value: 3e-41 });
+  const differences = none || !suspect ? [] : [
+    difference("attribute", suspect.service, "service.version", "1.4.3", 0.97, 0.08),
+    difference("replica", suspect.service, "", suspect.replicas[0] ?? "node026", 0.61, 0.1),
+    difference("operation", suspect.service, "", suspect.operation, 1, 0.72),
+    difference("error", "", "", "", 0.04, 0.001),
+  ];
+  const slower = { service: suspect?.service, operation: suspect?.operation, kind: "internal", selected: 812, rest: 2000, selected_p50_ns: 412e6, rest_p50_ns: 4_020_000, chance: 0.99, p_value: 1e-300 };
+  return { selected: 812, rest: 41_204, selected_compared: 812, rest_compared: 20_000, level: 0.01, differences, omitted: 0, operations: differences.length > 0 ? [slower] : [], omitted_operations: 0 };
+}
+
+/** Of ten replicas the first is slow. */
+function replicaLatencies({ scenario }) {
+  const bins = 32;
+  const draw = drawing("replicas");
+  const edges_ns = Array.from({ length: bins + 1 }, (_, bin) => Math.round(1e6 * 300 ** (bin / bins)));
+  const replica = (at) => {
+    const peak = at === 0 ? 22 : 9;
+    const counts = edges_ns.slice(1).map((_, bin) => Math.round(40 * Math.exp(-(((bin - peak) / 3) ** 2)) * (0.7 + 0.6 * draw())));
+    return { replica: scenario === "hostile" ? HOSTILE[at % HOSTILE.length] : `node0${10 + at}`, calls: counts.reduce((sum, calls) => sum + calls, 0), errors: at % 3, p50_ns: edges_ns[peak], p99_ns: edges_ns[peak + 5], counts };
+  };
+  return { edges_ns, replicas: Array.from({ length: scenario === "thousand" ? 100 : 10 }, (_, at) => replica(at)), omitted: 0 };
+}
+
+function attributes({ scenario }) {
+  const value = (value, requests) => ({ value, requests });
+  const names = scenario === "hostile" ? HOSTILE : ["1.4.2", "1.4.3"];
+  const all = [{ name: "service.version", values: names.map((name, at) => value(name, 900 - at)), omitted: 0 }, { name: "tenant", values: [value("acme", 700), value("globex inc", 200)], omitted: 12 }];
+  return { attributes: scenario === "empty" ? [] : all, omitted: 0 };
 }
 
 function operations({ scenario, query }) {
@@ -179,6 +247,23 @@ function trace({ scenario, id }) {
   const all = categoriesOf(scenario);
   if (!/^[0-9a-f]{32}$/.test(id) || id === "0".repeat(32) || all.length === 0) return null;
   return traceOf(id, all[Number.parseInt(id.slice(-2), 16) % all.length]);
+}
+
+/** The time that each call of a trace usually takes. */
+function usual({ scenario, id, query }) {
+  const found = trace({ scenario, id });
+  if (!found) return null;
+  const positions = treeOf(categoriesOf(scenario).find((each) => each.id === found.requests[0].category));
+  const name = ({ service, operation, kind }) => ({ service, operation, kind });
+  const calls = positions.map((position) => ({
+    callee: name(position),
+    ...(position.parent === null ? {} : { caller: name(positions[position.parent]) }),
+    calls: 1204,
+    inclusive_p50_ns: position.inclusive_p50_ns,
+    inclusive_p95_ns: Math.round(1.3 * position.inclusive_p50_ns),
+    self_p50_ns: position.self_p50_ns,
+  }));
+  return { since_ns: Number(query.get("since")), until_ns: Number(query.get("until")), calls, omitted: 0 };
 }
 
 function search({ scenario, query }) {
@@ -376,12 +461,18 @@ function status({ scenario }) {
 export const ANSWERS = {
   "/api/v1/status": status,
   "/api/v1/services": services,
+  "/api/v1/service-map": serviceMap,
+  "/api/v1/latency-map": latencyMap,
+  "/api/v1/latency-map/compare": comparison,
+  "/api/v1/replica-latencies": replicaLatencies,
+  "/api/v1/attributes": attributes,
   "/api/v1/operations": operations,
   "/api/v1/overview": overview,
   "/api/v1/categories": categories,
   "/api/v1/categories/:id/tree": tree,
   "/api/v1/categories/:id/matrix": matrix,
   "/api/v1/traces/:id": trace,
+  "/api/v1/traces/:id/usual": usual,
   "/api/v1/search": search,
   "/api/v1/alerts": alerts,
   "/api/v1/incidents": incidents,

@@ -11,6 +11,7 @@ pub(crate) const PATH: &str = "web/src/api/generated.ts";
 /// The schemas that the pages use; those they refer to follow.
 const ROOTS: &[&str] = &[
     "Alerts",
+    "AttributeList",
     "CategoryList",
     "CategoryTree",
     "Document",
@@ -19,16 +20,21 @@ const ROOTS: &[&str] = &[
     "Incidents",
     "JobCreated",
     "JobList",
+    "LatencyMap",
     "Objectives",
     "Operations",
     "Overview",
     "ProblemDocument",
+    "ReplicaLatencies",
     "RequestMatrix",
     "SearchResult",
+    "SelectionComparison",
+    "ServiceMap",
     "Services",
     "SettingsListing",
     "Status",
     "TraceDocument",
+    "UsualCalls",
 ];
 
 /// Columns of a line.

@@ -33,6 +33,21 @@ export interface Anomaly {
   category: string; operation: string; reason: string; service: string; since_ns: number; until_ns: number;
 }
 
+/** Attributes of the requests of a window. */
+export interface AttributeList {
+  attributes: AttributeRow[]; omitted: number;
+}
+
+/** An attribute. */
+export interface AttributeRow {
+  name: string; omitted: number; values: AttributeValue[];
+}
+
+/** A value of an attribute. */
+export interface AttributeValue {
+  requests: number; value: string;
+}
+
 /** An axis from its lower to its upper end. */
 export interface Axis {
   from: number; scale: Scale; ticks: Tick[]; to: number;
@@ -54,6 +69,16 @@ export interface BurnHistory {
 /** The burn rate over one window. */
 export interface BurnRate {
   bad: number; rate?: number | null; requests: number; window_ns: number;
+}
+
+/** Figures of calls. */
+export interface CallFigures {
+  call_errors: number; call_p50_ns?: number | null; call_p99_ns?: number | null; calls: number;
+}
+
+/** One end of a call. */
+export interface CallName {
+  kind: string; operation: string; service: string;
 }
 
 /** Categories of a window. */
@@ -117,6 +142,15 @@ export type ColumnKind = "name" | "number" | "text" | "prose" | "graphic";
 
 /** Which outputs show something. */
 export type Detail = "summary" | "full" | "page";
+
+/** Something that more or fewer of the selected requests have. */
+export interface Difference {
+  kind: DifferenceKind; name: string; p_value: number; rest: number; rest_share: number; selected: number;
+  selected_share: number; service: string; value: string;
+}
+
+/** What a request has or has not. */
+export type DifferenceKind = "attribute" | "replica" | "operation" | "error";
 
 /** A report, ready to be shown. */
 export interface Document {
@@ -268,6 +302,11 @@ export type JobState = "waiting" | "running" | "done" | "failed" | "cancelled";
 /** A part of a row's height. */
 export type Lane = "full" | "thin" | "upper" | "lower";
 
+/** Requests by start and latency. */
+export interface LatencyMap {
+  column_ns: number; columns: number; counts: number[][]; edges_ns: number[]; requests: number; since_ns: number;
+}
+
 /** Meaning of a color in one picture. */
 export interface LegendEntry {
   color: Color; label: string; symbol?: string;
@@ -285,6 +324,9 @@ export type ListedEvent = SystemEvent & { summary: string; };
 export interface LossRow {
   count: number; example: string;
 }
+
+/** A service. */
+export type MappedService = CallFigures & { name: string; };
 
 /** How a mark is drawn. */
 export type MarkStyle = "line" | "dashed" | "pin" | "area";
@@ -346,7 +388,7 @@ export interface Overview {
 }
 
 /** A page of the service; documents outside of it show the text alone. */
-export type PageLink = { id: string; position?: number | null; to: "category"; } | { id: string; to: "trace"; } | { since_ns: number; to: "diagnosis"; until_ns: number; } | { delimiter: string; to: "executions"; };
+export type PageLink = { id: string; position?: number | null; to: "category"; } | { id: string; suspect?: TraceSuspect | null; to: "trace"; } | { since_ns: number; to: "diagnosis"; until_ns: number; } | { delimiter: string; to: "executions"; };
 
 /** One picture of a chart. */
 export interface Panel {
@@ -370,6 +412,16 @@ export type Prose = Span[];
 export interface ReceiverRow {
   address: string; bytes: number; deferred: number; events: number; name: string; refused: number; rejected: number;
   requests: number; samples: number; spans: number;
+}
+
+/** Latencies of the calls of a service by replica. */
+export interface ReplicaLatencies {
+  edges_ns: number[]; omitted: number; replicas: ReplicaLatencyRow[];
+}
+
+/** Latencies of the calls on a replica. */
+export interface ReplicaLatencyRow {
+  calls: number; counts: number[]; errors: number; p50_ns: number; p99_ns: number; replica: string;
 }
 
 /** Replicas that run a version. */
@@ -396,6 +448,12 @@ export interface Section {
   blocks: Block[]; detail?: Detail; id: string; introduction?: string; remark?: string; title: string; tone?: Tone;
 }
 
+/** How the selected requests differ from the others of the window. */
+export interface SelectionComparison {
+  differences: Difference[]; level: number; omitted: number; omitted_operations: number; operations: SlowerOperation[];
+  rest: number; rest_compared: number; selected: number; selected_compared: number;
+}
+
 /** Sentences of one sort. */
 export interface Sentences {
   label?: string; sentences: Prose[]; tone?: Tone;
@@ -413,13 +471,21 @@ export type SeriesShape = "line" | "dashed" | "dotted" | "band" | "bars" | "dots
 /** A problem of a server. */
 export type ServerEvidence = { cores: number; factor?: number | null; kind: "higher_cost"; relative: number; share: number; transactions: TransactionCost[]; } | { cores: number; kind: "unexplained_cpu"; share: number; times_known: boolean; } | { clients_left?: number | null; growth: number; kind: "low_capacity"; reserve: number; utilization: number; } | FullTime & { kind: "memory_full"; } | FullTime & { kind: "disk_full"; };
 
+/** The calls from one service to another. */
+export type ServiceLink = CallFigures & { callee: string; caller: string; };
+
+/** Services and the calls between them. */
+export interface ServiceMap {
+  links: ServiceLink[]; omitted: number; omitted_links: number; services: MappedService[];
+}
+
 /** Requests that enter at a service, by bin. */
 export interface ServiceOverTime {
   errors: number[]; name: string; p50_ns: (number | null)[]; p99_ns: (number | null)[]; requests: number[];
 }
 
 /** One service. */
-export type ServiceRow = Figures & { name: string; operations: number; replicas: number; };
+export type ServiceRow = Figures & CallFigures & { name: string; operations: number; replicas: number; };
 
 /** All services. */
 export interface Services {
@@ -440,6 +506,12 @@ export interface SettingsListing {
 /** Requests of one call tree. */
 export interface SlowCategory {
   id: string; operation: string; service: string;
+}
+
+/** An operation whose own time differs. */
+export interface SlowerOperation {
+  chance: number; kind: string; operation: string; p_value: number; rest: number; rest_p50_ns: number; selected: number;
+  selected_p50_ns: number; service: string;
 }
 
 /** Text of one style. Control characters and direction marks are spelled out. */
@@ -540,6 +612,11 @@ export interface TraceSummary {
   status: StatusName; trace: string;
 }
 
+/** What to look at in a trace: the calls of an operation. */
+export interface TraceSuspect {
+  operation: string; service: string; usual?: Window | null;
+}
+
 /** The cost of one transaction of a type. */
 export interface TransactionCost {
   demand_high_s: number; demand_low_s: number; demand_s: number; distinguishable: boolean;
@@ -551,6 +628,17 @@ export interface TreePosition {
   calls_mean: number; inclusive_p50_ns?: number | null; inclusive_p99_ns?: number | null; kind: string;
   operation: string; parent?: number | null; position: number; replicas: number; self_p50_ns?: number | null;
   self_p99_ns?: number | null; service: string;
+}
+
+/** The calls of an operation from one caller, in complete requests. */
+export interface UsualCall {
+  callee: CallName; caller?: CallName | null; calls: number; inclusive_p50_ns: number; inclusive_p95_ns: number;
+  self_p50_ns: number;
+}
+
+/** The times that calls like those of a trace take. */
+export interface UsualCalls {
+  calls: UsualCall[]; omitted: number; since_ns: number; until_ns: number;
 }
 
 /** A span of time; both ends as nanoseconds since the Unix epoch and as RFC 3339 text. */

@@ -11,10 +11,12 @@ import Incident from "../pages/Incident.svelte";
 import Incidents from "../pages/Incidents.svelte";
 import Jobs from "../pages/Jobs.svelte";
 import Kernel from "../pages/Kernel.svelte";
+import Latency from "../pages/Latency.svelte";
 import Objectives from "../pages/Objectives.svelte";
 import Overview from "../pages/Overview.svelte";
 import Samples from "../pages/Samples.svelte";
 import Search from "../pages/Search.svelte";
+import ServiceMap from "../pages/ServiceMap.svelte";
 import Status from "../pages/Status.svelte";
 import Trace from "../pages/Trace.svelte";
 import Verdict from "../pages/Verdict.svelte";
@@ -47,6 +49,8 @@ export const ROUTES: Route[] = [
   { path: "/incidents", title: "Incidents", group: "Now", key: "i", page: Incidents },
   { path: "/incidents/:id", title: "Incident", page: Incident },
   { path: "/verdict", title: "Verdict", group: "Now", key: "v", page: Verdict },
+  { path: "/map", title: "Service map", group: "Now", key: "p", page: ServiceMap },
+  { path: "/latency", title: "Latency", group: "Now", key: "l", page: Latency },
   { path: "/categories", title: "Categories", group: "Now", key: "c", page: Categories },
   { path: "/categories/:id", title: "Category", page: Category },
   { path: "/search", title: "Search", group: "Now", key: "/", page: Search },

@@ -1,5 +1,7 @@
 // The time window in the address: `since` and `until`, relative (`-1h`) or absolute (RFC 3339).
 
+import type { Zone } from "../format/times.ts";
+
 /** Both ends in milliseconds since the Unix epoch. */
 export interface Span {
   sinceMs: number;
@@ -27,8 +29,8 @@ export const PRESETS: { since: string; name: string }[] = [
 /** Whether a time moves with the clock. */
 export const isRelative = (text: string): boolean => text === "now" || text.startsWith("-");
 
-/** A time as people and addresses write it, in milliseconds; `null` when it is none. */
-export function parseTime(text: string, nowMs: number): number | null {
+/** A time as people and addresses write it, in milliseconds; `null` when it is none. Without a zone it is UTC, or local. */
+export function parseTime(text: string, nowMs: number, zone: Zone = "utc"): number | null {
   const trimmed = text.trim();
   if (trimmed === "now") return nowMs;
   if (trimmed.startsWith("-")) {
@@ -36,7 +38,7 @@ export function parseTime(text: string, nowMs: number): number | null {
     return back === null ? null : nowMs - back;
   }
   if (/^\d{10,19}$/.test(trimmed)) return epoch(trimmed);
-  return civil(trimmed);
+  return civil(trimmed, zone);
 }
 
 /** `15m`, `1h30m`, `2d`; `null` when it is no length. */
@@ -53,11 +55,11 @@ function epoch(digits: string): number {
   return Number(digits) / 10 ** (scale - 13);
 }
 
-/** RFC 3339, or the same without zone (UTC), without seconds, or with a blank for the `T`. */
-function civil(text: string): number | null {
+/** RFC 3339, or the same without zone (the given one), without seconds, or with a blank for the `T`. */
+function civil(text: string, without: Zone): number | null {
   const parts = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(:\d{2}(?:\.\d+)?)?)?\s*(Z|[+-]\d{2}:\d{2})?$/i.exec(text);
   if (!parts) return null;
-  const [, day, minutes = "00:00", seconds = ":00", zone = "Z"] = parts;
+  const [, day, minutes = "00:00", seconds = ":00", zone = without === "utc" ? "Z" : ""] = parts;
   const ms = Date.parse(`${day}T${minutes}${seconds}${zone.toUpperCase()}`);
   return Number.isNaN(ms) ? null : ms;
 }

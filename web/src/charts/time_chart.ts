@@ -2,6 +2,7 @@
 
 import type uPlot from "uplot";
 import { color } from "../app/theme.svelte.ts";
+import { zone } from "../app/zone.svelte.ts";
 import { clock, date } from "../format/times.ts";
 
 /** A line: as many values as there are bins, `null` where there is none. */
@@ -47,7 +48,7 @@ export function options(settings: Settings): uPlot.Options {
     height: settings.height,
     padding: [10, 8, 0, 0],
     legend: { show: false },
-    tzDate: (seconds) => utc(seconds),
+    tzDate: (seconds) => (zone.selected === "utc" ? utc(seconds) : new Date(seconds * 1000)),
     scales: { x: { time: true }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), (high || 1) * 1.05] } },
     axes: [
       { ...axis, size: 44, space: 80, values: (_, splits) => ticks(splits) },

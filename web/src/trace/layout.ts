@@ -1,6 +1,6 @@
 // Spans of a trace as rows of a waterfall, and summed up as a call tree.
 
-import type { TraceSpan } from "../api/generated.ts";
+import type { TraceSpan, UsualCall } from "../api/generated.ts";
 import { treeRows, type TreeRow } from "../parts/tree.ts";
 
 /** From the earliest start to the latest end, in nanoseconds. */
@@ -95,10 +95,18 @@ export interface CallSum {
   inclusive_ns: number;
   self_ns: number;
   path_ns: number;
+  /** Their own time if they took as long as usual; NaN where that is not known. */
+  usual_ns: number;
 }
 
-/** The call tree of a trace: calls of one operation from one place count together. Rows are in depth-first order. */
-export function callTree(spans: TraceSpan[]): TreeRow<CallSum>[] {
+/** The usual time of a call of its own. */
+type UsualTime = Pick<UsualCall, "self_p50_ns">;
+
+/**
+ * The call tree of a trace: calls of one operation from one place count together. Rows are in depth-first order. `usual` has
+ * the usual times by span.
+ */
+export function callTree(spans: TraceSpan[], usual: Map<string, UsualTime> = new Map()): TreeRow<CallSum>[] {
   const sums: CallSum[] = [];
   const places = new Map<string, number>();
   const ofSpan = new Map<string, number>();
@@ -109,15 +117,15 @@ export function callTree(spans: TraceSpan[]): TreeRow<CallSum>[] {
     if (at === undefined) {
       at = sums.length;
       places.set(key, at);
-      sums.push({ key, parent, service: span.service, operation: span.operation, calls: 0, errors: 0, replicas: new Set(), inclusive_ns: 0, self_ns: 0, path_ns: 0 });
+      sums.push({ key, parent, service: span.service, operation: span.operation, calls: 0, errors: 0, replicas: new Set(), inclusive_ns: 0, self_ns: 0, path_ns: 0, usual_ns: 0 });
     }
     ofSpan.set(span.span, at);
-    add(sums[at], span);
+    add(sums[at], span, usual.get(span.span));
   }
   return depthFirst(sums);
 }
 
-function add(sum: CallSum | undefined, span: TraceSpan): void {
+function add(sum: CallSum | undefined, span: TraceSpan, usual: UsualTime | undefined): void {
   if (!sum) return;
   sum.calls += 1;
   sum.errors += span.status === "error" ? 1 : 0;
@@ -125,6 +133,7 @@ function add(sum: CallSum | undefined, span: TraceSpan): void {
   sum.inclusive_ns += span.inclusive_ns;
   sum.self_ns += span.self_ns;
   sum.path_ns += span.path_ns;
+  sum.usual_ns += usual?.self_p50_ns ?? Number.NaN;
 }
 
 /** Calls that come later at an earlier place move up to their siblings. */

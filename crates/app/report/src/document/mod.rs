@@ -22,7 +22,7 @@ pub(crate) use chart::round_up;
 pub use chart::{Axis, Chart, ChartMark, Level, MarkStyle, Panel, Scale, Series, SeriesShape, Tick};
 pub use color::{Color, LegendEntry};
 pub use maps::{Flame, Frame, HeatCell, HeatMap, Timeline, TimelineJump, TimelineSegment};
-pub use prose::{PageLink, Prose, Span, SpanStyle};
+pub use prose::{PageLink, Prose, Span, SpanStyle, TraceSuspect};
 pub(crate) use table::columns;
 pub use table::{Column, ColumnKind, Emphasis, Filter, Note, Table, TableRow};
 

@@ -45,6 +45,9 @@ pub enum PageLink {
     Trace {
         /// Its id.
         id: String,
+        /// The suspect that it is an example of.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        suspect: Option<TraceSuspect>,
     },
     /// The diagnosis of an interval, compared with the interval before it.
     Diagnosis {
@@ -64,6 +67,18 @@ impl PageLink {
     pub(crate) const fn diagnosis(time: Window) -> PageLink {
         PageLink::Diagnosis { since_ns: time.since.unix_ns(), until_ns: time.until.unix_ns() }
     }
+}
+
+/// What to look at in a trace: the calls of an operation.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, ToSchema)]
+pub struct TraceSuspect {
+    /// Service.
+    pub service: String,
+    /// Operation.
+    pub operation: String,
+    /// When its calls took their usual time, if it was compared with another time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usual: Option<Window>,
 }
 
 /// The style of a span. Names come from the input; outputs may shorten them.
@@ -168,7 +183,7 @@ impl Prose {
         let prose = self.with(style, &names::label(name, NAME_ROOM));
         match style {
             SpanStyle::Category => prose.page(PageLink::Category { id: name.to_owned(), position: None }),
-            SpanStyle::Trace => prose.page(PageLink::Trace { id: name.to_owned() }),
+            SpanStyle::Trace => prose.page(PageLink::Trace { id: name.to_owned(), suspect: None }),
             _ => prose,
         }
     }
@@ -191,6 +206,16 @@ impl Prose {
     pub(crate) fn page(mut self, page: PageLink) -> Prose {
         if let Some(last) = self.0.last_mut() {
             last.page = Some(page);
+        }
+        self
+    }
+
+    /// Its traces are examples of a suspect.
+    pub(crate) fn examples_of(mut self, of: &TraceSuspect) -> Prose {
+        for span in &mut self.0 {
+            if let Some(PageLink::Trace { suspect, .. }) = &mut span.page {
+                *suspect = Some(of.clone());
+            }
         }
         self
     }

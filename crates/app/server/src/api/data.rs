@@ -36,11 +36,26 @@ where
     T: Send + 'static,
     F: FnOnce(&Requests) -> Result<T, ApiError> + Send + 'static,
 {
+    query_beside(state, store, (window, 0), answer).await
+}
+
+/// The same for an answer that needs so many bytes beside those of every query, and no more than [`CALL_BESIDE_BYTES`] for each call.
+pub(crate) async fn query_beside<T, F>(
+    state: &AppState,
+    store: &Store,
+    (window, beside): (Window, u64),
+    answer: F,
+) -> Result<T, ApiError>
+where
+    T: Send + 'static,
+    F: FnOnce(&Requests) -> Result<T, ApiError> + Send + 'static,
+{
     let permit = query_turn(state).await?;
     let stop = Stop::default();
     let _listed = state.api.running.begin(JobSize::Short, &stop);
     let slices = stop.wait_for(slices(store.view(), window, state.memory.calls_max())).await?;
-    let memory = state.memory.reserve_for_query(QUERY_BYTES.of(&slices));
+    let beside = beside.min(CALL_BESIDE_BYTES * calls_of(&slices));
+    let memory = state.memory.reserve_for_query(QUERY_BYTES.of(&slices) + beside);
     let reserved = stop.wait_for(async { Ok(memory.await?) }).await?;
     let cache = state.api.cache.clone();
     cancelable(stop.clone(), move || {
@@ -73,8 +88,15 @@ pub(crate) const QUESTION_BYTES: AnswerBytes = AnswerBytes { call: 28, request: 
 /// A query of a page: the order of the requests, common names, and a few figures.
 const QUERY_BYTES: AnswerBytes = AnswerBytes { call: 4, request: 24, name: 400 };
 
+/// What an answer may retain of each call.
+const CALL_BESIDE_BYTES: u64 = 16;
+
 /// A call in a slice.
 const SLICED_CALL_BYTES: u64 = 29;
+
+fn calls_of(slices: &[Arc<RequestSlice>]) -> u64 {
+    slices.iter().map(|slice| slice.calls.replica.len() as u64).sum()
+}
 
 impl AnswerBytes {
     /// Of an answer about some slices.

@@ -8,6 +8,7 @@
 mod alertmanager;
 mod alerts;
 mod answers;
+mod attributes;
 mod cache;
 mod categories;
 mod category_latencies;
@@ -20,8 +21,10 @@ mod import;
 mod incidents;
 mod jobs;
 mod latencies;
+mod latency_map;
 mod matrix;
 mod mcp;
+mod measured;
 mod metrics;
 mod objectives;
 mod openapi;
@@ -30,9 +33,14 @@ mod parameters;
 mod problem;
 mod queries;
 mod recordings;
+mod replica_latencies;
 mod running;
 mod sampled;
 mod search;
+mod selection;
+mod selection_tests;
+mod service_calls;
+mod service_map;
 mod services;
 mod signatures;
 mod state;
@@ -43,6 +51,7 @@ mod tests;
 mod trace;
 mod tree;
 mod uploads;
+mod usual;
 
 pub(crate) use import::Filling;
 pub use mcp::tools;
@@ -75,11 +84,17 @@ fn all() -> Vec<Route> {
         route("/api/v1/status", get(status::status)),
         route("/api/v1/services", get(services::services)),
         route("/api/v1/operations", get(services::operations)),
+        route("/api/v1/service-map", get(service_map::service_map)),
+        route("/api/v1/replica-latencies", get(replica_latencies::replica_latencies)),
+        route("/api/v1/attributes", get(attributes::attributes)),
+        route("/api/v1/latency-map", get(latency_map::latency_map)),
+        route("/api/v1/latency-map/compare", get(selection::compare)),
         route("/api/v1/overview", get(overview::overview)),
         route("/api/v1/categories", get(categories::categories)),
         route("/api/v1/categories/{id}/tree", get(tree::tree)),
         route("/api/v1/categories/{id}/matrix", get(matrix::matrix)),
         route("/api/v1/traces/{id}", get(trace::trace)),
+        route("/api/v1/traces/{id}/usual", get(usual::usual)),
         route("/api/v1/search", get(search::search)),
         route("/api/v1/settings/{question}", get(queries::settings)),
         route("/api/v1/alerts", get(alerts::alerts)),

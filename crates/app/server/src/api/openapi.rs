@@ -1,8 +1,9 @@
 //! The OpenAPI document: every route, from the code that answers it.
 
 use super::{
-    alertmanager, alerts, categories, dashboards, events, health, import, incidents, jobs, matrix, mcp,
-    metrics, objectives, overview, queries, recordings, search, services, signatures, status, trace, tree,
+    alertmanager, alerts, attributes, categories, dashboards, events, health, import, incidents, jobs,
+    latency_map, matrix, mcp, metrics, objectives, overview, queries, recordings, replica_latencies, search,
+    selection, service_map, services, signatures, status, trace, tree, usual,
 };
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
@@ -24,11 +25,17 @@ use utoipa::OpenApi;
         status::status,
         services::services,
         services::operations,
+        service_map::service_map,
+        replica_latencies::replica_latencies,
+        attributes::attributes,
+        latency_map::latency_map,
+        selection::compare,
         overview::overview,
         categories::categories,
         tree::tree,
         matrix::matrix,
         trace::trace,
+        usual::usual,
         search::search,
         queries::settings,
         alerts::alerts,

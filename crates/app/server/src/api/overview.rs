@@ -107,21 +107,21 @@ pub(crate) async fn overview(
 
 /// A window in bins of equal length.
 #[derive(Clone, Copy)]
-struct Bins {
+pub(super) struct Bins {
     window: Window,
-    bin_ns: i64,
+    pub(super) bin_ns: i64,
     bins: i64,
 }
 
 impl Bins {
-    fn new(window: Window, bins: i64) -> Bins {
+    pub(super) fn new(window: Window, bins: i64) -> Bins {
         let length = window.until.unix_ns().saturating_sub(window.since.unix_ns());
         // Both ends belong to the window.
         let bin_ns = (length / bins).saturating_add(1);
         Bins { window, bin_ns, bins }
     }
 
-    fn of(&self, time: Timestamp) -> usize {
+    pub(super) fn of(&self, time: Timestamp) -> usize {
         let after = time.unix_ns().saturating_sub(self.window.since.unix_ns());
         (after / self.bin_ns).clamp(0, self.bins - 1) as usize
     }

@@ -1,5 +1,6 @@
 //! `/api/v1/search`: requests of a window, the latest first.
 
+use super::attributes::AttributeConditions;
 use super::data::{query, threads};
 use super::parameters::{Query, count, now, window};
 use super::problem::{ApiError, ProblemDocument};
@@ -50,6 +51,8 @@ pub(crate) struct SearchParameters {
     /// Requests during whose spans something with this text was logged: its body, name, or attributes have it, in any case
     /// of ASCII letters (1 to 200 bytes).
     logged: Option<String>,
+    /// Requests that have these attributes: `NAME=VALUE`, separated by spaces, a value with spaces in quotation marks (at most 20).
+    attributes: Option<String>,
     /// Requests of this category.
     category: Option<String>,
     /// Maximum number of requests (1 to 1000; default 50).
@@ -139,8 +142,10 @@ pub(crate) async fn search(
             Some(tenant.store.view().traces_that_logged(since, until, word).await?)
         }
     };
+    let attributes = parameters.attributes.as_deref().map(AttributeConditions::parse).transpose()?;
     let answer = query(&state, &tenant.store, window, move |requests| {
         let filter = RequestFilter {
+            attribute_sets: attributes.map(|attributes| attributes.matching_sets(requests)),
             structures: matching_structures(requests, &parameters),
             status: parameters.status,
             least: least.unwrap_or(Nanos::ZERO),
@@ -165,6 +170,8 @@ fn nanos(name: &str, ms: Option<f64>) -> Result<Option<Nanos>, ApiError> {
 struct RequestFilter {
     /// Whether a call tree matches, by structure.
     structures: Vec<bool>,
+    /// Whether a set of attributes matches, by its handle; `None` if all do.
+    attribute_sets: Option<Vec<bool>>,
     status: Option<StatusName>,
     least: Nanos,
     most: Nanos,
@@ -177,6 +184,7 @@ struct RequestFilter {
 impl RequestFilter {
     fn matches(&self, request: &RequestView<'_>) -> bool {
         self.structures[request.structure()]
+            && self.attribute_sets.as_ref().is_none_or(|sets| sets[request.attributes().index()])
             && self.status.is_none_or(|status| status == request.status().into())
             && (self.least..=self.most).contains(&request.latency())
             && (!self.only_complete || request.is_complete())

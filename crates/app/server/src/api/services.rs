@@ -1,9 +1,10 @@
 //! `/api/v1/services` and `/api/v1/operations`: where requests enter, and how they fare.
 
-use super::data::query;
+use super::data::{query, query_beside};
 use super::latencies::{Figures, Latencies};
 use super::parameters::{Query, WindowParameters, window};
 use super::problem::{ApiError, ProblemDocument};
+use super::service_calls::{CALL_TIMES_BYTES, CallFigures, ServiceCalls};
 use crate::api::state::AppState;
 use crate::tenants::Tenant;
 use axum::extract::State;
@@ -22,7 +23,7 @@ const ROWS_MAX: usize = 10_000;
 /// All services.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Services {
-    /// By requests, the most first.
+    /// By requests, the most first; those without any by calls.
     services: Vec<ServiceRow>,
     /// Services beyond the limit.
     omitted: u64,
@@ -39,6 +40,9 @@ pub(crate) struct ServiceRow {
     /// Figures of requests that enter there.
     #[serde(flatten)]
     figures: Figures,
+    /// Figures of all its calls.
+    #[serde(flatten)]
+    calls: CallFigures,
 }
 
 /// Services
@@ -52,7 +56,9 @@ pub(crate) async fn services(
     Query(parameters): Query<WindowParameters>,
 ) -> Result<Json<Services>, ApiError> {
     let window = parameters.window()?;
-    let answer = query(&state, &tenant.store, window, move |requests| Ok(all_services(requests, window)));
+    let answer = query_beside(&state, &tenant.store, (window, CALL_TIMES_BYTES), move |requests| {
+        Ok(all_services(requests, window))
+    });
     Ok(Json(answer.await?))
 }
 
@@ -69,15 +75,20 @@ fn all_services(requests: &Requests, window: Window) -> Services {
         *operations.entry(service).or_default() += 1;
         replicas.entry(service).or_default().extend(ran_at);
     }
+    let calls = ServiceCalls::of(requests, range).services;
     let mut services: Vec<ServiceRow> = (operations.into_iter())
         .map(|(service, operations)| ServiceRow {
             name: names.service_name(service).to_owned(),
             operations,
             replicas: replicas[&service].len() as u64,
             figures: entries.remove(&service).unwrap_or_default().figures(),
+            calls: calls.get(&service).copied().unwrap_or_default(),
         })
         .collect();
-    services.sort_by(|a, b| b.figures.requests.cmp(&a.figures.requests).then_with(|| a.name.cmp(&b.name)));
+    services.sort_by(|a, b| {
+        let order = |row: &ServiceRow| (row.figures.requests, row.calls.calls);
+        order(b).cmp(&order(a)).then_with(|| a.name.cmp(&b.name))
+    });
     let omitted = services.len().saturating_sub(ROWS_MAX) as u64;
     services.truncate(ROWS_MAX);
     Services { services, omitted }

@@ -14,8 +14,8 @@ use super::basis::basis;
 use super::{events, facts};
 use crate::document::{
     Axis, Block, Cell, CellKind, Color, ColumnKind, Detail, Document, Figure, Fold, Graphic, GraphicMark,
-    PageLink, Prose, Section, Sentences, SpanStyle, Table, TableRow, Tone, cautions, columns, losses,
-    missing, ruled_out,
+    PageLink, Prose, Section, Sentences, SpanStyle, Table, TableRow, Tone, TraceSuspect, cautions, columns,
+    losses, missing, ruled_out,
 };
 use crate::render::Present;
 use crate::times::Calendar;
@@ -166,7 +166,7 @@ fn suspects(report: &Report, calendar: &Calendar, listing: SuspectListing) -> Op
             Cell::count(suspect.requests_hit),
         ]);
         let row = reasons(report, suspect, calendar, row.note(Detail::Summary, "on", replicas_of(suspect)));
-        examples(suspect, &anchors, row)
+        examples((report, suspect), &anchors, row)
     });
     let section = match listing {
         SuspectListing::Suspect => Section::new("suspects", title)
@@ -219,9 +219,19 @@ fn reasons(report: &Report, suspect: &Suspect, calendar: &Calendar, row: TableRo
 }
 
 /// Example traces, and for pages everything else there is.
-fn examples(suspect: &Suspect, anchors: &pictures::Anchors<'_>, row: TableRow) -> TableRow {
+fn examples(
+    (report, suspect): (&Report, &Suspect),
+    anchors: &pictures::Anchors<'_>,
+    row: TableRow,
+) -> TableRow {
+    let marked = TraceSuspect {
+        service: suspect.service.clone(),
+        operation: suspect.operation.clone(),
+        usual: report.baseline.as_ref().and_then(|baseline| baseline.window),
+    };
     let traces =
-        Prose::names(SpanStyle::Trace, &suspect.trace_ids[..suspect.trace_ids.len().min(LISTED)], TRACES);
+        Prose::names(SpanStyle::Trace, &suspect.trace_ids[..suspect.trace_ids.len().min(LISTED)], TRACES)
+            .examples_of(&marked);
     let further = suspect.replicas.get(REPLICAS..).unwrap_or_default();
     let mut categories = Prose::default();
     for (index, id) in suspect.categories.iter().take(LISTED).enumerate() {
@@ -240,7 +250,11 @@ fn examples(suspect: &Suspect, anchors: &pictures::Anchors<'_>, row: TableRow) -
         .note(Detail::Page, "slow in", slow_requests(suspect))
         .note(Detail::Page, "also on", Prose::names(SpanStyle::Replica, further, REPLICAS_MOST))
         .note(Detail::Page, "in category", categories)
-        .note(Detail::Page, "further traces", Prose::names(SpanStyle::Trace, &all, LISTED))
+        .note(
+            Detail::Page,
+            "further traces",
+            Prose::names(SpanStyle::Trace, &all, LISTED).examples_of(&marked),
+        )
 }
 
 /// `418 of the 451 requests that call it`

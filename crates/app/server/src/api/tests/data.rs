@@ -9,7 +9,7 @@ async fn services_and_operations() {
     let answered = server.ok(&format!("/api/v1/services?{}", shop_window())).await;
     let web = json!({
         "name": "web", "operations": 2, "replicas": 2, "requests": 200, "errors": 4, "p50_ns": 10_030_000,
-        "p99_ns": 110_000_000
+        "p99_ns": 110_000_000, "calls": 200, "call_errors": 4, "call_p50_ns": 10_030_000, "call_p99_ns": 110_000_000
     });
     assert_eq!(answered["services"][0], web);
     let rest: Vec<&Value> = answered["services"].as_array().unwrap()[1..].iter().collect();
@@ -20,6 +20,11 @@ async fn services_and_operations() {
     assert_eq!(
         (&rest[1]["name"], &rest[1]["requests"], &rest[1]["p50_ns"]),
         (&json!("db"), &json!(0), &Value::Null)
+    );
+    assert_eq!(
+        (&rest[1]["calls"], &rest[1]["call_errors"], &rest[1]["call_p50_ns"], &rest[1]["call_p99_ns"]),
+        (&json!(200), &json!(0), &json!(4_030_000), &json!(104_000_000)),
+        "it is only called"
     );
     let all = server.ok(&format!("/api/v1/operations?{}", shop_window())).await;
     assert_eq!(all["operations"].as_array().unwrap().len(), 2);
@@ -133,6 +138,26 @@ async fn one_trace_span_by_span() {
     assert_eq!((&spans[0]["self_ns"], &spans[0]["inclusive_ns"]), (&json!(6_000_000), &json!(110_000_000)));
     let list = server.ok(&format!("/api/v1/categories?{}", shop_window())).await;
     assert_eq!(trace["requests"][0]["category"], list["categories"][0]["id"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn usual_times_of_a_trace_are_those_of_the_same_calls() {
+    let server = TestServer::with_shop().await;
+    let times = server.ok(&format!("/api/v1/traces/0000000000000014/usual?{}", shop_window())).await;
+    let calls = times["calls"].as_array().unwrap();
+    let name = |service: &str, operation: &str, kind: &str| json!({ "service": service, "operation": operation, "kind": kind });
+    let read = json!({
+        "callee": name("db", "read", "server"), "caller": name("web", "query", "client"), "calls": 200,
+        "inclusive_p50_ns": 4_030_000, "inclusive_p95_ns": 4_060_000, "self_p50_ns": 4_030_000
+    });
+    assert_eq!((calls.len(), &calls[2], &calls[0]["caller"]), (3, &read, &Value::Null));
+    // Only the requests of the window count: of the first minute 21, the last of which begins with the second.
+    let minute = format!("since={START}&until={}", START + 60 * SECOND);
+    let first = server.ok(&format!("/api/v1/traces/0000000000000014/usual?{minute}")).await;
+    assert_eq!(first["calls"][0]["calls"], 21);
+    let before = server.ok("/api/v1/traces/0000000000000014/usual?since=1&until=2").await;
+    assert_eq!(before["calls"], json!([]));
+    server.get("/api/v1/traces/0000000000000fff/usual").await.problem(404);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,6 +9,7 @@ mod forms;
 mod jaeger;
 mod mcp;
 mod objectives;
+mod pages;
 mod questions;
 mod recordings;
 mod server;
