@@ -134,7 +134,7 @@ fn errors_have_their_exit_status() {
         .fails(2, &["\"front-ent\"", "front-end"]);
     diagnose(&url, &["--until", "2025-01-12T09:00:00Z"])
         .fails(4, &["no trace", "2025-01-12T08:00:00Z", "UTC"]);
-    diagnose("localhost:16686", &[]).fails(2, &["--jaeger", "http://localhost:16686"]);
+    diagnose("localhost", &[]).fails(2, &["--jaeger", "http://localhost:16686"]);
     diagnose("http://me:secret@localhost", &[]).fails(2, &["LAGGARD_SOURCE_BASIC"]);
     diagnose("http://127.0.0.1:1", &["--source-timeout", "1s"])
         .fails(3, &["http://127.0.0.1:1/api/services"]);

@@ -220,7 +220,7 @@ fn frequent_categories(requests: &Requests, window: Window, service: Option<&str
         let entry = category.positions[0].operation;
         service.is_none_or(|requested| names.operation_key(entry).service == requested)
     });
-    let requests_min = CloudDiagSettings::default().requests_min as u64;
+    let requests_min = CloudDiagSettings::default().requests_min;
     let frequent = categories.iter().filter(|(_, category)| category.requests() >= requests_min);
     frequent.map(|(shape, _)| shape.id).collect()
 }

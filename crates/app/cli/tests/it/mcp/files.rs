@@ -253,7 +253,7 @@ fn a_canceled_call_ends_and_the_next_one_is_answered() {
 #[test]
 fn folders_are_named_where_the_current_one_is_everything() {
     laggard(&["mcp", "/no/such/folder"]).fails(3, &["/no/such/folder"]);
-    laggard(&["mcp", "--server", "localhost:4316"]).fails(2, &["--server is not a URL"]);
+    laggard(&["mcp", "--server", "localhost"]).fails(2, &["--server is not a URL"]);
     laggard(&["mcp", "traces", "--server", "http://localhost:4316"]).fails(2, &["cannot be used with"]);
     laggard(&["mcp", "--token-file", "x"]).fails(2, &["--server"]);
     let mut at_root = crate::outcome::command(&["mcp"]);

@@ -37,9 +37,10 @@ pub(super) fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     found
 }
 
+/// The file of the newest segment: those that compaction replaced may still be there.
 fn file_of_spans(folder: &Path) -> PathBuf {
     let all = files(folder, ".parquet");
-    all.into_iter().find(|file| text(file).contains("/spans/")).expect("there is a segment")
+    all.into_iter().rev().find(|file| text(file).contains("/spans/")).expect("there is a segment")
 }
 
 pub(super) fn damage(file: &Path) {
