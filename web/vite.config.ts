@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig, type Plugin } from "vite";
 
@@ -15,8 +16,21 @@ const selectedTheme: Plugin = {
   },
 };
 
+/** The paths of all pages, a line each: the server answers 404 for others. */
+const routes: Plugin = {
+  name: "routes",
+  apply: "build",
+  generateBundle() {
+    const table = readFileSync(new URL("src/app/routes.ts", import.meta.url), "utf8");
+    const forms = readFileSync(new URL("src/questions/generated.ts", import.meta.url), "utf8").split("export const SAMPLE_FORMS")[1] ?? "";
+    const pages = [...table.matchAll(/\{ path: "([^"]+)"/g)].map(([, path]) => path);
+    const questions = [...forms.matchAll(/^ {4}"name": "([^"]+)"/gm)].map(([, name]) => `/${name}`);
+    this.emitFile({ type: "asset", fileName: "routes.txt", source: `${[...pages, ...questions].join("\n")}\n` });
+  },
+};
+
 export default defineConfig({
-  plugins: [selectedTheme, svelte()],
+  plugins: [selectedTheme, routes, svelte()],
   build: {
     target: "es2022",
     // The content security policy forbids `data:` addresses, so nothing is put inline.

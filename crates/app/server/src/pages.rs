@@ -1,7 +1,7 @@
 //! The pages, from the binary.
 //!
-//! Every path that is not a file serves the application, whose scripts show what the path names. Browsers cache the
-//! files and revalidate them by their `ETag`.
+//! Every path that is not a file serves the application, whose scripts show what the path names, or that there is no such page, which
+//! has the status 404. Browsers cache the files and revalidate them by their `ETag`.
 
 use axum::Router;
 use axum::response::{IntoResponse, Response};
@@ -29,14 +29,16 @@ async fn serve(method: Method, uri: Uri, headers: HeaderMap) -> Response {
     if method != Method::GET && method != Method::HEAD {
         return (StatusCode::METHOD_NOT_ALLOWED, [(ALLOW, "GET, HEAD")]).into_response();
     }
+    let is_page = asset.path != laggard_ui::index().path || laggard_ui::is_page(uri.path());
     let described: [(HeaderName, &'static str); 3] =
         [(ETAG, asset.etag), (CACHE_CONTROL, REVALIDATE), (VARY, "accept-encoding")];
-    if is_known(&headers, asset.etag) {
+    if is_page && is_known(&headers, asset.etag) {
         return (StatusCode::NOT_MODIFIED, described).into_response();
     }
     let packed = asset.gzip.filter(|_| accepts_gzip(&headers));
     let bytes = packed.unwrap_or(asset.identity);
-    let mut response = (described, [(CONTENT_TYPE, asset.media_type())], bytes).into_response();
+    let status = if is_page { StatusCode::OK } else { StatusCode::NOT_FOUND };
+    let mut response = (status, described, [(CONTENT_TYPE, asset.media_type())], bytes).into_response();
     if packed.is_some() {
         response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
@@ -107,19 +109,23 @@ mod tests {
 
     #[test]
     fn every_page_path_serves_the_application() {
-        for path in [
-            "/",
-            "/verdict?since=-1h",
-            "/categories/9e30bd5512fa",
-            "/traces/a.js/b",
-            "/index.html",
-            "/%00/..",
-        ] {
+        for path in
+            ["/", "/verdict?since=-1h", "/categories/9e30bd5512fa", "/traces/a.js", "/changes", "/index.html"]
+        {
             let answer = send("GET", path, &[]);
             assert_eq!(answer.status, StatusCode::OK, "{path}");
             assert_eq!(answer.body, laggard_ui::index().identity, "{path}");
             assert_eq!(answer.headers[CACHE_CONTROL], REVALIDATE, "{path}");
             assert_eq!(answer.headers[CONTENT_TYPE], "text/html; charset=utf-8");
+        }
+    }
+
+    #[test]
+    fn the_application_says_that_there_is_no_such_page() {
+        for path in ["/nonsense", "/mcp", "/traces/a/b", "/%00/.."] {
+            let answer = send("GET", path, &[(IF_NONE_MATCH, laggard_ui::index().etag)]);
+            assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}");
+            assert_eq!(answer.body, laggard_ui::index().identity, "{path}");
         }
     }
 

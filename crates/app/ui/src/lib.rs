@@ -44,6 +44,21 @@ pub fn index() -> &'static Asset {
     asset("index.html").expect("the build checks that it exists")
 }
 
+/// Whether the pages have one for a path, by the list of their routes: `/traces/:id` is a page for every trace. Without such a list, as
+/// with pages that were left out, everything is.
+pub fn is_page(path: &str) -> bool {
+    let Some(routes) = asset("routes.txt").and_then(|asset| std::str::from_utf8(asset.identity).ok()) else {
+        return true;
+    };
+    let parts = |path: &'static str| path.split('/').filter(|part| !part.is_empty());
+    let named: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+    let is_route = |route: &'static str| {
+        parts(route).count() == named.len()
+            && parts(route).zip(&named).all(|(part, name)| part.starts_with(':') || part == *name)
+    };
+    path.ends_with("/index.html") || routes.lines().any(is_route)
+}
+
 /// Whether the pages were not left out by `LAGGARD_PAGES=skip`.
 pub fn is_built() -> bool {
     asset("theme.js").is_some()

@@ -111,7 +111,7 @@ pub(crate) async fn compare(
         ),
     };
     if selection.time.since > selection.time.until || selection.latency.0 > selection.latency.1 {
-        return Err(ApiError::invalid("a selection begins before it ends"));
+        return Err(ApiError::invalid("a selection must not end before it begins"));
     }
     let filter = EntryFilter { service: parameters.service, operation: parameters.operation };
     let answer = query_beside(&state, &tenant.store, (all, COMPARED_BYTES), move |requests| {
