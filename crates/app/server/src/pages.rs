@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_application_says_that_there_is_no_such_page() {
+    fn an_address_without_a_page_is_not_found() {
         for path in ["/nonsense", "/mcp", "/traces/a/b", "/%00/.."] {
             let answer = send("GET", path, &[(IF_NONE_MATCH, laggard_ui::index().etag)]);
             assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}");

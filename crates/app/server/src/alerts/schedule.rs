@@ -7,7 +7,7 @@ use super::incidents::verdict::Evidence;
 use super::lifecycle::{Changes, Interval};
 use super::servers::schedule::evaluate_servers;
 use super::state::Alerts;
-use super::store_reader::{CALL_BYTES, ReadError, RequestSample, StoreReader};
+use super::store_reader::{CALL_BYTES, ReadError, StoreReader};
 use super::tenant_alerts::{EvaluationOutcome, EvaluationRecord, TenantAlerts};
 use crate::tenants::Tenant;
 use laggard_engine::LocalEngine;
@@ -288,19 +288,20 @@ impl EvaluationRun {
         let mut needed = detection.needed(&alerts, end);
         detection.retain_other_windows(end, |window| fits(reader, window));
         needed.extend(detection.needed_of_others(&alerts, end));
-        let RequestSample { requests, sampled_one_in } = reader.requests(&needed).map_err(unread)?;
+        let sample = reader.requests(&needed).map_err(unread)?;
+        let (requests, sampled_one_in) = (&sample.requests, sample.sampled_one_in);
         let day = |day: Window| {
             let windows: Vec<Window> = needed.iter().copied().chain([day]).collect();
             reader.requests(&windows).map(|sample| sample.requests).ok()
         };
         let engine = LocalEngine::new(reader.threads);
         if self.is_silent {
-            let evaluation = detection.evaluate_traffic(&alerts, &requests, day, end, engine);
+            let evaluation = detection.evaluate_traffic(&alerts, requests, day, end, engine);
             let quiet =
                 || Skipped::new(EvaluationOutcome::NothingNew, "no new requests since the last evaluation");
             return evaluation.map(|evaluation| (evaluation, sampled_one_in)).ok_or_else(quiet);
         }
-        let evaluation = detection.evaluate(&alerts, &requests, day, end, engine).map_err(|few| {
+        let evaluation = detection.evaluate(&alerts, requests, day, end, engine).map_err(|few| {
             Skipped::new(
                 EvaluationOutcome::TooLittleData,
                 format!(
@@ -336,6 +337,10 @@ fn unread(error: ReadError) -> Skipped {
         ReadError::TooMuch(spans) => Skipped::new(
             EvaluationOutcome::TooMuchData,
             format!("the window and its baseline have {spans} spans, which exceeds alerts.memory"),
+        ),
+        ReadError::NoMemory(bytes) => Skipped::new(
+            EvaluationOutcome::Busy,
+            format!("{} MiB of memory are needed, and not free", bytes.div_ceil(1 << 20)),
         ),
         ReadError::Store(error) => Skipped::new(EvaluationOutcome::Unreadable, error.to_string()),
     }

@@ -1,6 +1,6 @@
 //! Reads the requests of an evaluation from the store, within a limit of memory.
 
-use crate::operations::ProcessMemory;
+use crate::operations::{ProcessMemory, QUESTION_BYTES, ReservedMemory};
 use laggard_engine::{Levels, RequestSlice, Requests, Take};
 use laggard_params::Window;
 use laggard_store::{StoreError, View};
@@ -19,6 +19,8 @@ const READ_FACTOR_MAX: u64 = 16;
 pub(super) enum ReadError {
     /// Number of spans in the windows.
     TooMuch(u64),
+    /// So many bytes that are needed beside the requests are not free.
+    NoMemory(u64),
     /// The store could not be read.
     Store(StoreError),
 }
@@ -39,6 +41,8 @@ pub(super) struct RequestSample {
     pub(super) requests: Arc<Requests>,
     /// One in this number of requests was read: a power of 2.
     pub(super) sampled_one_in: u64,
+    /// For what is derived from them, as long as they are used.
+    _reserved: ReservedMemory,
 }
 
 impl StoreReader {
@@ -46,7 +50,7 @@ impl StoreReader {
     /// is, by their hashes.
     ///
     /// # Errors
-    /// When the windows have far more than fits, or the store cannot be read.
+    /// When the windows have far more than fits, there is no memory for what is derived from them, or the store cannot be read.
     pub(super) fn requests(&self, windows: &[Window]) -> Result<RequestSample, ReadError> {
         let windows = &merge_overlapping(windows);
         let spans: u64 = windows.iter().map(|window| self.spans(*window)).sum();
@@ -57,8 +61,11 @@ impl StoreReader {
         let sampled_one_in = spans.div_ceil(fits).max(1).next_power_of_two();
         let slices =
             if sampled_one_in == 1 { self.all(windows)? } else { self.sample(windows, sampled_one_in)? };
+        // Tens of thousands of names need more than their requests.
+        let bytes = QUESTION_BYTES.of(&slices);
+        let reserved = self.memory.reserve_in_background(bytes).ok_or(ReadError::NoMemory(bytes))?;
         let requests = Arc::new(Requests::from_slices(slices, self.threads));
-        Ok(RequestSample { requests, sampled_one_in })
+        Ok(RequestSample { requests, sampled_one_in, _reserved: reserved })
     }
 
     /// Spans of the segments that meet a window.

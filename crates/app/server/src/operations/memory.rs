@@ -168,6 +168,11 @@ impl ProcessMemory {
         self.reserve(bytes, QUERIES, QUERY_WAIT).await
     }
 
+    /// The same for work of the server's own, which need not wait: it is done again in a minute. `None` when it is not free.
+    pub(crate) fn reserve_in_background(self: &Arc<Self>, bytes: u64) -> Option<ReservedMemory> {
+        self.try_reserve(bytes, SHORT).then(|| ReservedMemory { memory: self.clone(), bytes })
+    }
+
     async fn reserve(
         self: &Arc<Self>,
         bytes: u64,

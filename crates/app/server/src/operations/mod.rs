@@ -1,5 +1,6 @@
 //! Running as a service: configuration, logs, start and stop.
 
+mod answer_bytes;
 mod data_folder;
 mod data_lock;
 mod file_stamp;
@@ -17,6 +18,7 @@ mod self_tracing;
 mod server_issues;
 mod yaml;
 
+pub(crate) use answer_bytes::{QUERY_BYTES, QUESTION_BYTES};
 pub use data_folder::DataFolder;
 pub(crate) use data_lock::DataLock;
 pub(crate) use file_stamp::FileStamp;

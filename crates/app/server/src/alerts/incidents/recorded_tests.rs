@@ -4,7 +4,7 @@ use super::super::detection::Detection;
 use super::super::finding::AlertFinding;
 use super::super::lifecycle::tests::{evaluated, rules, time};
 use super::super::lifecycle::{AlertList, Interval};
-use super::super::store_reader::StoreReader;
+use super::super::store_reader::{ReadError, StoreReader};
 use super::verdict::Evidence;
 use super::*;
 use crate::events::TenantEvents;
@@ -158,15 +158,19 @@ impl RecordedIncident {
         self.recordings.poll(status, Vec::new()).requests
     }
 
-    /// `newest`: until when spans are stored.
-    fn verdict(&self, newest: Timestamp) -> IncidentVerdict {
-        let reader = StoreReader {
+    fn reader(&self, memory: ProcessMemory) -> StoreReader {
+        StoreReader {
             view: self.store.view(),
             handle: self.runtime.handle().clone(),
             memory_bytes: 1 << 28,
-            memory: Arc::new(ProcessMemory::new(None)),
+            memory: Arc::new(memory),
             threads: NonZeroUsize::MIN,
-        };
+        }
+    }
+
+    /// `newest`: until when spans are stored.
+    fn verdict(&self, newest: Timestamp) -> IncidentVerdict {
+        let reader = self.reader(ProcessMemory::new(None));
         let evidence = Evidence {
             reader: &reader,
             events: &self.events,
@@ -213,6 +217,23 @@ fn waits_are_attributed_to_calls_with_thread_ids() {
         "{wait}"
     );
     assert_eq!((after.recordings, after.class), (2, Some(laggard_report::CauseClass::Waiting)));
+}
+
+#[test]
+fn requests_are_read_only_if_memory_for_their_evaluation_is_free() {
+    let incident = RecordedIncident::new(None);
+    let ever = Window { since: Timestamp::MIN, until: Timestamp::MAX };
+    let full = incident.reader(ProcessMemory::with_resident(100 << 20, 60 << 20));
+    assert!(matches!(full.requests(&[ever]), Err(ReadError::NoMemory(bytes)) if bytes > 300_000));
+    let free = incident.reader(ProcessMemory::with_resident(1 << 30, 60 << 20));
+    let sample = free.requests(&[ever]).unwrap_or_else(|error| panic!("{error:?}"));
+    let all = 622 << 20;
+    assert!(
+        free.memory.reserve_in_background(all).is_none() && !sample.requests.is_empty(),
+        "some of it is reserved"
+    );
+    drop(sample);
+    assert!(free.memory.reserve_in_background(all).is_some(), "80 % of 853 MiB, less 60");
 }
 
 #[test]

@@ -3,14 +3,14 @@
 use super::two_rounds::{LastSelection, LeftOut};
 use super::{Body, Query, Question, Work};
 use crate::api::cache::RequestCache;
-use crate::api::data::{QUESTION_BYTES, REST_SPANS_MAX, merge_slices, slices, threads};
+use crate::api::data::{REST_SPANS_MAX, merge_slices, slices, threads};
 use crate::api::jobs::Progress;
 use crate::api::parameters::now;
 use crate::api::problem::{ApiError, ProblemKind};
 use crate::api::running::JobSize;
 use crate::api::state::AppState;
 use crate::events::TenantEvents;
-use crate::operations::{ProcessMemory, ReservedMemory};
+use crate::operations::{ProcessMemory, QUESTION_BYTES, ReservedMemory};
 use crate::stored_facts::stored_facts;
 use crate::tenants::Tenant;
 use laggard_diagnose::{BaselineChoice, ComparedPopulation, DiagnoseSettings, Population};

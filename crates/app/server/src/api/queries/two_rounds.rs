@@ -1,9 +1,9 @@
 //! Requests of windows that hold more than fits in memory: counted first, then taken within a limit of calls.
 
 use super::spans::TenantQueries;
-use crate::api::data::QUESTION_BYTES;
 use crate::api::jobs::Progress;
 use crate::api::problem::ApiError;
+use crate::operations::QUESTION_BYTES;
 use laggard_engine::{Count, CountedKinds, Levels, Requests, StartRange, Take};
 use laggard_params::Window;
 use std::sync::Arc;
