@@ -37,6 +37,7 @@ mod trace_source;
 use clap::{Parser, Subcommand};
 use exit::{CommandError, Status};
 use question_commands::{ABOUT_SAMPLES, QuestionCommand};
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -131,7 +132,8 @@ fn main() -> ExitCode {
         return Status::Done.into();
     }
     if std::env::args_os().len() <= 1 {
-        eprintln!("{FIRST_STEPS}");
+        // Nothing can be done if standard error is closed.
+        let _ = writeln!(std::io::stderr(), "{FIRST_STEPS}");
         return Status::Usage.into();
     }
     let arguments = Arguments::parse();
