@@ -223,7 +223,7 @@ fn waits_are_attributed_to_calls_with_thread_ids() {
 fn requests_are_read_only_if_memory_for_their_evaluation_is_free() {
     let incident = RecordedIncident::new(None);
     let ever = Window { since: Timestamp::MIN, until: Timestamp::MAX };
-    let full = incident.reader(ProcessMemory::with_resident(100 << 20, 60 << 20));
+    let full = incident.reader(ProcessMemory::with_resident(100 << 20, 67 << 20));
     assert!(matches!(full.requests(&[ever]), Err(ReadError::NoMemory(bytes)) if bytes > 300_000));
     let free = incident.reader(ProcessMemory::with_resident(1 << 30, 60 << 20));
     let sample = free.requests(&[ever]).unwrap_or_else(|error| panic!("{error:?}"));
