@@ -1,12 +1,8 @@
 //! Hostile clients attack the running server; the example `faults` does it for any length of time.
 
-use super::hostile::besiege;
+use super::hostile::{MEMORY_MAX, besiege};
 use std::path::Path;
 use std::time::Duration;
-
-/// Maximum memory of the server under attack, bytes, with the default limit, which is the machine's: messages in flight (256 MiB), their
-/// decoded form (a few times as much while they are decoded), the store, and pages of some ten thousand names.
-const MEMORY_MAX: u64 = 3 << 29;
 
 #[test]
 fn clients_are_served_and_memory_is_bounded_under_attack() {

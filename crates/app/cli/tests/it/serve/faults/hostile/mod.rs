@@ -102,11 +102,12 @@ impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} spans of the well-behaved client are stored once; memory {} MiB before, {} MiB at most; {} of {} responses took longer \
+            "{} spans of the well-behaved client are stored once; memory {} MiB before, {} MiB at most, of {} MiB; {} of {} responses took longer \
              than {RESPONSE_TIME_MAX:?}, the slowest {:?} ({}); {} of {} queries were refused; attempts {:?}",
             self.spans,
             self.memory_before >> 20,
             self.memory_most >> 20,
+            MEMORY_MAX >> 20,
             self.late,
             self.responses,
             self.slowest.time,
@@ -118,9 +119,15 @@ impl fmt::Display for Outcome {
     }
 }
 
+/// The limit on the memory of the server under attack, bytes …
+pub(crate) const MEMORY_MAX: u64 = 1 << 30;
+
+/// … as it is configured.
+const SETTINGS: [&str; 2] = ["logs.form=json", "memory=1GiB"];
+
 /// Starts a server in an empty folder and attacks it for a time.
 pub(crate) fn besiege(binary: &Path, data: &Path, seed: u64, length: Duration) -> Outcome {
-    let mut run = Run::as_installed(binary, data, seed);
+    let mut run = Run::with_settings(binary, data, seed, &SETTINGS);
     let (process, server) = run.start();
     let memory_before = process.memory("VmRSS:");
     let over = AtomicBool::new(false);

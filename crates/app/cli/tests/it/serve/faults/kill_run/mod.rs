@@ -90,15 +90,19 @@ impl fmt::Display for Outcome {
 impl Run {
     /// Starts senders for a server on an empty folder, whose open traces are flushed every 120 ms.
     pub(crate) fn new(binary: &Path, data: &Path, seed: u64) -> Run {
-        let mut run = Run::as_installed(binary, data, seed);
-        run.settings = &process::FREQUENT_UPKEEP;
+        let mut run = Run::with_settings(binary, data, seed, &process::FREQUENT_UPKEEP);
         let traffic = Arc::clone(&run.traffic);
         run.senders.push(std::thread::spawn(move || traffic.flush()));
         run
     }
 
-    /// Starts senders for a server with the default settings.
-    pub(crate) fn as_installed(binary: &Path, data: &Path, seed: u64) -> Run {
+    /// Starts senders for a server with these settings, which must include `logs.form=json`.
+    pub(crate) fn with_settings(
+        binary: &Path,
+        data: &Path,
+        seed: u64,
+        settings: &'static [&'static str],
+    ) -> Run {
         let begun_ns = unix_ns();
         let traffic = Arc::new(Traffic::default());
         let sender = |lane: usize| {
@@ -109,7 +113,7 @@ impl Run {
         Run {
             binary: binary.to_owned(),
             data: data.to_owned(),
-            settings: &process::JSON_LOG,
+            settings,
             random: SplitMix(seed),
             begun_ns,
             traffic,

@@ -21,9 +21,6 @@ pub(super) const FREQUENT_UPKEEP: [&str; 6] = [
     "logs.level=info,laggard_store=debug",
 ];
 
-/// The default settings, with a log as JSON.
-pub(super) const JSON_LOG: [&str; 1] = ["logs.form=json"];
-
 /// Exit status of a server whose folder is in use.
 const REFUSED: i32 = 3;
 
