@@ -34,6 +34,13 @@ export function onUnauthorized(run: () => void): void {
   unauthorized = run;
 }
 
+let sampled: (oneIn: number) => void = () => {};
+
+/** What to do when the server answers from a sample: it read one in so many requests of the window. */
+export function onSampled(run: (oneIn: number) => void): void {
+  sampled = run;
+}
+
 /** Sends a request and throws `ApiError` unless the answer is a success. */
 export async function send(path: string, init: RequestInit = {}): Promise<Response> {
   let response: Response;
@@ -51,6 +58,8 @@ export async function send(path: string, init: RequestInit = {}): Promise<Respon
 /** Reads an answer of the API. */
 export async function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
   const response = await send(apiPath(path, query), { signal: signal ?? null });
+  const oneIn = Number(response.headers.get("laggard-sampled-one-in") ?? 1);
+  if (oneIn > 1 && !signal?.aborted) sampled(oneIn);
   return (await response.json()) as T;
 }
 

@@ -12,7 +12,7 @@ pub struct TraceId(u128);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SpanId(NonZeroU64);
 
-/// A trace id read from text, and whether [`fmt::Display`] reproduces that text.
+/// A trace id read from text, and whether [`fmt::Display`] reproduces that text, save for the zeros before an id of 64 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ParsedTraceId {
     /// The id.
@@ -58,7 +58,8 @@ impl TraceId {
         };
         let canonical = match text.len() {
             16 => value >> 64 == 0,
-            32 => value >> 64 != 0,
+            // Of an id of 64 bits, zeros come first.
+            32 => true,
             _ => false,
         };
         let plain = text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));

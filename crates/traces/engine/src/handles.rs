@@ -16,32 +16,25 @@ impl HandleMap {
         let attribute_sets = (0..from.attribute_sets())
             .map(|index| into.attribute_set(from.attribute_set_text(AttributeSetId::from_index(index))))
             .collect();
-        HandleMap { attribute_sets, ..HandleMap::without_attributes(into, from) }
-    }
-
-    fn without_attributes(into: &mut Names, from: &Names) -> HandleMap {
         let operations = (0..from.operations())
             .map(|index| into.operation(from.operation_key(OperationId::from_index(index))))
             .collect();
         let replicas = (0..from.replicas())
             .map(|index| into.replica(from.replica_name(ReplicaId::from_index(index))))
             .collect();
-        HandleMap { operations, replicas, attribute_sets: Vec::new() }
+        HandleMap { operations, replicas, attribute_sets }
     }
 
-    /// The same names without sets of attributes that are not used, and the map to their handles; that of a set which is left out
-    /// is of the empty one.
-    pub(crate) fn used(names: &Names, sets: impl Iterator<Item = AttributeSetId>) -> (Names, HandleMap) {
+    /// The names that are used, and the map to their handles; that of any other is the first one, or the empty set.
+    pub(crate) fn used(names: &Names, used: &UsedNames) -> (Names, HandleMap) {
         let mut own = Names::new();
-        let mut map = HandleMap::without_attributes(&mut own, names);
-        let mut is_used = vec![false; names.attribute_sets()];
-        sets.for_each(|set| is_used[set.index()] = true);
-        let own_set = |(index, is_used): (usize, bool)| match is_used {
-            true => own.attribute_set(names.attribute_set_text(AttributeSetId::from_index(index))),
-            false => AttributeSetId::default(),
-        };
-        map.attribute_sets = is_used.into_iter().enumerate().map(own_set).collect();
-        (own, map)
+        let set = |index| own.attribute_set(names.attribute_set_text(AttributeSetId::from_index(index)));
+        let attribute_sets = map_used(&used.attribute_sets, AttributeSetId::default(), set);
+        let operation = |index| own.operation(names.operation_key(OperationId::from_index(index)));
+        let operations = map_used(&used.operations, OperationId::from_index(0), operation);
+        let replica = |index| own.replica(names.replica_name(ReplicaId::from_index(index)));
+        let replicas = map_used(&used.replicas, ReplicaId::from_index(0), replica);
+        (own, HandleMap { operations, replicas, attribute_sets })
     }
 
     /// The same names with handles in the order of their texts, and the map to these handles. What is equal otherwise is often
@@ -99,4 +92,15 @@ impl HandleMap {
     pub(crate) fn attribute_set(&self, id: AttributeSetId) -> AttributeSetId {
         self.attribute_sets[id.index()]
     }
+}
+
+/// Which of some names are used, by handle.
+pub(crate) struct UsedNames {
+    pub(crate) operations: Vec<bool>,
+    pub(crate) replicas: Vec<bool>,
+    pub(crate) attribute_sets: Vec<bool>,
+}
+
+fn map_used<T: Copy>(used: &[bool], other: T, mut map: impl FnMut(usize) -> T) -> Vec<T> {
+    used.iter().enumerate().map(|(index, &is_used)| if is_used { map(index) } else { other }).collect()
 }

@@ -371,13 +371,6 @@ impl Requests {
     }
 }
 
-impl SliceFacts {
-    fn merge_but_texts(&mut self, later: &SliceFacts, map: &HandleMap) {
-        self.merge(later, map);
-        self.texts.clear();
-    }
-}
-
 /// A request's position and its sort key.
 #[derive(Clone, Copy)]
 struct RankedRequest {

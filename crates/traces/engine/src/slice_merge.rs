@@ -1,6 +1,6 @@
 //! Merging slices, and removing traces from a slice.
 
-use crate::handles::HandleMap;
+use crate::handles::{HandleMap, UsedNames};
 use crate::slice::{RequestSlice, SliceFacts, SlicedRequest};
 use crate::slice_builder::{SliceBuilder, join};
 use laggard_model::{Names, TraceId};
@@ -42,14 +42,50 @@ impl RequestSlice {
     /// Some requests, with the names of all, but only their own sets of attributes. Facts stay those of all.
     pub(crate) fn retain_requests(&self, retain: impl Fn(&SlicedRequest) -> bool) -> RequestSlice {
         let retained: Vec<&SlicedRequest> = self.requests.iter().filter(|request| retain(request)).collect();
-        let (names, map) = HandleMap::used(&self.names, retained.iter().map(|request| request.attributes));
-        let mut builder = SliceBuilder { facts: self.facts.clone(), ..SliceBuilder::default() };
-        let traces: HashSet<TraceId> = match self.facts.texts.is_empty() {
-            true => HashSet::new(),
-            false => retained.iter().map(|request| request.trace).collect(),
+        let mut used = UsedNames {
+            operations: vec![true; self.names.operations()],
+            replicas: vec![true; self.names.replicas()],
+            attribute_sets: vec![false; self.names.attribute_sets()],
         };
-        builder.facts.texts.retain(|(trace, _)| traces.contains(trace));
-        builder.add_requests(self, &map, retained.into_iter());
+        retained.iter().for_each(|request| used.attribute_sets[request.attributes.index()] = true);
+        self.with_requests(&retained, &used)
+    }
+
+    /// Some requests, and their names only. Facts stay those of all.
+    pub(crate) fn retain_requests_with_their_names(
+        &self,
+        retain: impl Fn(&SlicedRequest) -> bool,
+    ) -> RequestSlice {
+        let retained: Vec<&SlicedRequest> = self.requests.iter().filter(|request| retain(request)).collect();
+        let mut used = UsedNames {
+            operations: vec![false; self.names.operations()],
+            replicas: vec![false; self.names.replicas()],
+            attribute_sets: vec![false; self.names.attribute_sets()],
+        };
+        for request in &retained {
+            used.attribute_sets[request.attributes.index()] = true;
+            let operations = &self.structures[request.structure as usize].operation;
+            operations.iter().for_each(|operation| used.operations[operation.index()] = true);
+            let calls = request.first_call as usize..request.first_call as usize + operations.len();
+            self.calls.replica[calls].iter().for_each(|replica| used.replicas[replica.index()] = true);
+        }
+        for ((caller, callee), _) in self.facts.clocks.pairs() {
+            [caller, callee].into_iter().for_each(|replica| used.replicas[replica.index()] = true);
+        }
+        self.with_requests(&retained, &used)
+    }
+
+    /// Some of its requests, with the names that they use.
+    fn with_requests(&self, requests: &[&SlicedRequest], used: &UsedNames) -> RequestSlice {
+        let (names, map) = HandleMap::used(&self.names, used);
+        let mut builder = SliceBuilder::default();
+        builder.facts.merge_but_texts(&self.facts, &map);
+        if !self.facts.texts.is_empty() {
+            let traces: HashSet<TraceId> = requests.iter().map(|request| request.trace).collect();
+            let texts = self.facts.texts.iter().filter(|(trace, _)| traces.contains(trace));
+            builder.facts.texts.extend(texts.cloned());
+        }
+        builder.add_requests(self, &map, requests.iter().copied());
         builder.finish(names)
     }
 }
@@ -88,13 +124,18 @@ impl SliceBuilder {
 
 impl SliceFacts {
     pub(crate) fn merge(&mut self, later: &SliceFacts, map: &HandleMap) {
+        self.merge_but_texts(later, map);
+        self.texts.extend(later.texts.iter().cloned());
+    }
+
+    /// The same where texts are looked up in the slices.
+    pub(crate) fn merge_but_texts(&mut self, later: &SliceFacts, map: &HandleMap) {
         self.traces += later.traces;
         self.rows += later.rows;
         self.spans += later.spans;
         self.losses.merge(&later.losses);
         self.clocks.merge(later.clocks.renamed(|replica| map.replica(replica)));
         self.origins.merge(&later.origins);
-        self.texts.extend(later.texts.iter().cloned());
         self.extent = join(self.extent, later.extent);
     }
 }

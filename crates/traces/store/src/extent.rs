@@ -1,6 +1,6 @@
 //! The number of spans of a window, from the manifest alone.
 
-use crate::segments::{Segment, SegmentKind};
+use crate::segments::{FileKind, Segment, SegmentKind, SliceKey};
 use crate::view::View;
 use laggard_model::Timestamp;
 
@@ -9,6 +9,19 @@ impl View {
     /// fewer than the window holds, save for late ones.
     pub fn spans_within(&self, since: Timestamp, until: Timestamp) -> u64 {
         self.traces().filter(|segment| segment.meets(since, until)).map(|segment| segment.spans).sum()
+    }
+
+    /// About how many bytes of memory the slices need that [`View::requests`] of this window returns.
+    pub fn slice_bytes_within(&self, since: Timestamp, until: Timestamp) -> u64 {
+        self.traces().filter(|segment| segment.meets(since, until)).map(slice_bytes).sum()
+    }
+
+    /// The same of those that [`View::sampled_requests`] would have to read: they are neither cached nor in use.
+    pub fn unread_bytes_within(&self, since: Timestamp, until: Timestamp, levels: u32) -> u64 {
+        let is_unread =
+            |segment: &&Segment| self.shared.slices.get(&(SliceKey::Segment(segment.number), levels)).is_none();
+        let unread = self.traces().filter(|segment| segment.meets(since, until)).filter(is_unread);
+        unread.map(|segment| slice_bytes(segment) >> levels).sum()
     }
 
     /// Spans that a window itself has, if those of each slice are spread evenly over its time.
@@ -56,4 +69,15 @@ impl View {
         let all = self.manifest.segments.iter().map(AsRef::as_ref);
         all.filter(|segment| segment.kind == SegmentKind::Traces)
     }
+}
+
+/// Bytes of a call in a slice, and of a request …
+const CALL_BYTES: u64 = 29;
+const REQUEST_BYTES: u64 = 48;
+/// … and of a byte that is stored of names and call trees: measured with 50,000 names of 17 random bytes.
+const STRUCTURE_BYTES: u64 = 40;
+
+fn slice_bytes(segment: &Segment) -> u64 {
+    let structures = segment.files.get(&FileKind::Structures).map_or(0, |file| file.bytes);
+    CALL_BYTES * segment.spans + REQUEST_BYTES * segment.requests + STRUCTURE_BYTES * structures
 }

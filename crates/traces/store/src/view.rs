@@ -66,11 +66,25 @@ impl View {
         since: Timestamp,
         until: Timestamp,
     ) -> Result<Vec<Arc<RequestSlice>>, StoreError> {
+        self.sampled_requests(since, until, 0).await
+    }
+
+    /// A fair sample of them: one in 2^`levels`, the same ones each time; only the sample, and a few segments, are in memory. Facts are
+    /// those of all.
+    ///
+    /// # Errors
+    /// As above.
+    pub async fn sampled_requests(
+        &self,
+        since: Timestamp,
+        until: Timestamp,
+        levels: u32,
+    ) -> Result<Vec<Arc<RequestSlice>>, StoreError> {
         let mut reading = ViewReader::new(self, since, until);
         loop {
             let late = LateSpans::nearby(&reading.manifest, since, until);
             let segments = reading.segments(&[SegmentKind::Traces], since, until);
-            match self.shared.slices_with_late(&late, &segments).await {
+            match self.shared.slices_with_late(&late, &segments, levels).await {
                 Ok(mut slices) => {
                     let lost = SliceFacts { losses: reading.lost, ..SliceFacts::default() };
                     let notes =

@@ -1,7 +1,7 @@
 //! Merged requests of the last windows: the next query is likely to use the same one.
 
 use laggard_engine::{RequestSlice, Requests};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Most cached windows.
@@ -14,7 +14,12 @@ pub(crate) const BYTES_MAX: usize = 512 << 20;
 pub(crate) struct RequestCache {
     bytes_max: usize,
     windows: Mutex<Vec<CachedWindow>>,
+    /// Held while a large window is merged.
+    merging: Mutex<()>,
 }
+
+/// Slices of more bytes are merged by one query at a time: another one probably needs the same ones.
+const MERGED_AT_ONCE_BYTES: usize = 8 << 20;
 
 struct CachedWindow {
     slices: Vec<Arc<RequestSlice>>,
@@ -25,15 +30,28 @@ struct CachedWindow {
 
 impl CachedWindow {
     fn is_of(&self, slices: &[Arc<RequestSlice>]) -> bool {
+        // What belongs to no segment is in a slice of its own, which is new each time.
+        let are_notes = |a: &RequestSlice, b: &RequestSlice| {
+            a.requests.is_empty() && b.requests.is_empty() && a.facts == b.facts
+        };
         self.slices.len() == slices.len()
-            && self.slices.iter().zip(slices).all(|(mine, theirs)| Arc::ptr_eq(mine, theirs))
+            && (self.slices.iter().zip(slices))
+                .all(|(mine, theirs)| Arc::ptr_eq(mine, theirs) || are_notes(mine, theirs))
     }
 }
 
 impl RequestCache {
     /// A cache for slices of so many bytes.
     pub(crate) fn new(bytes_max: usize) -> RequestCache {
-        RequestCache { bytes_max, windows: Mutex::default() }
+        RequestCache { bytes_max, windows: Mutex::default(), merging: Mutex::default() }
+    }
+
+    /// The turn to merge slices, if they are many.
+    pub(crate) fn merge_turn(&self, slices: &[Arc<RequestSlice>]) -> Option<MutexGuard<'_, ()>> {
+        let bytes: usize = slices.iter().map(|slice| slice.estimated_bytes()).sum();
+        // A query that is canceled while it merges leaves nothing behind.
+        let turn = || self.merging.lock().unwrap_or_else(PoisonError::into_inner);
+        (bytes > MERGED_AT_ONCE_BYTES).then(turn)
     }
 
     /// The requests of these slices, if they are cached.
@@ -81,10 +99,38 @@ impl RequestCache {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use laggard_engine::{SliceFacts, SlicedRequest, TreeStructure};
+    use laggard_model::{AttributeSetId, Status, Timestamp, TraceId};
     use std::num::NonZeroUsize;
 
     fn slice() -> Arc<RequestSlice> {
-        Arc::new(RequestSlice::default())
+        let request = SlicedRequest {
+            start: Timestamp::MIN,
+            trace: TraceId::from_value(1),
+            structure: 0,
+            first_call: 0,
+            status: Status::Ok,
+            complete: true,
+            adjusted_count: None,
+            attributes: AttributeSetId::default(),
+        };
+        let structures = vec![TreeStructure::default()];
+        Arc::new(RequestSlice { requests: vec![request], structures, ..RequestSlice::default() })
+    }
+
+    fn notes(traces: u64) -> Arc<RequestSlice> {
+        let facts = SliceFacts { traces, ..SliceFacts::default() };
+        Arc::new(RequestSlice { facts, ..RequestSlice::default() })
+    }
+
+    #[test]
+    fn notes_are_compared_by_what_they_say() {
+        let cache = RequestCache::new(BYTES_MAX);
+        let slice = slice();
+        let merged = Arc::new(Requests::default());
+        cache.put(vec![slice.clone(), notes(1)], &merged);
+        assert!(cache.get(&[slice.clone(), notes(1)]).is_some());
+        assert!(cache.get(&[slice.clone(), notes(2)]).is_none() && cache.get(&[slice]).is_none());
     }
 
     #[test]

@@ -15,7 +15,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-// Limit: spans that a page or another question than `diagnose` and `compare` reads from the store | rejected: choose a shorter window
+// Limit: spans that another question than `diagnose` and `compare` reads from the store | rejected: choose a shorter window
 /// Most spans that one question reads at once: 28 bytes each.
 const SPANS_MAX: u64 = 100_000_000;
 
@@ -25,8 +25,8 @@ pub(crate) const REST_SPANS_MAX: u64 = 20_000_000;
 /// How long a query waits for others to end.
 const QUEUE_MAX: Duration = Duration::from_secs(20);
 
-/// Answers a query about the requests of a window on a blocking thread. The number of concurrent queries is limited;
-/// others wait for at most [`QUEUE_MAX`]. When the client goes away, the work ends.
+/// Answers a query about the requests of a window, or a sample of them, on a blocking thread. The number of concurrent queries is
+/// limited; others wait for at most [`QUEUE_MAX`]. When the client goes away, the work ends.
 pub(crate) async fn query<T, F>(
     state: &AppState,
     store: &Store,
@@ -54,7 +54,7 @@ where
     let permit = query_turn(state).await?;
     let stop = Stop::default();
     let _listed = state.api.running.begin(JobSize::Short, &stop);
-    let slices = stop.wait_for(slices(store.view(), window, state.memory.calls_max())).await?;
+    let slices = stop.wait_for(state.api.page_reads.read(store.view(), window)).await?;
     let beside = beside.min(CALL_BESIDE_BYTES * calls_of(&slices));
     let memory = state.memory.reserve_for_query(QUERY_BYTES.of(&slices) + beside);
     let reserved = stop.wait_for(async { Ok(memory.await?) }).await?;
@@ -90,6 +90,10 @@ pub(crate) fn merge_slices(
     slices: Vec<Arc<RequestSlice>>,
     threads: NonZeroUsize,
 ) -> Arc<Requests> {
+    if let Some(known) = cache.get(&slices) {
+        return known;
+    }
+    let _turn = cache.merge_turn(&slices);
     if let Some(known) = cache.get(&slices) {
         return known;
     }

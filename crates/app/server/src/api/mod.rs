@@ -29,6 +29,7 @@ mod metrics;
 mod objectives;
 mod openapi;
 mod overview;
+mod page_sample;
 mod parameters;
 mod problem;
 mod queries;
@@ -147,6 +148,7 @@ pub(crate) fn routes(state: AppState) -> Router {
     router
         .layer(DefaultBodyLimit::disable())
         .layer(from_fn(never_stored))
+        .layer(from_fn(page_sample::note_sample))
         .layer(from_fn_with_state(state.clone(), client_id::note_client))
         .with_state(state)
 }

@@ -4,6 +4,7 @@ use super::cache::{BYTES_MAX, RequestCache};
 use super::client_id::{ClientId, SharedPermit, SharedPermits};
 use super::jobs::{JobLimits, Jobs};
 use super::metrics::Scrapes;
+use super::page_sample::PageReads;
 use super::running::RunningWork;
 use super::uploads::UploadFolder;
 use crate::alerts::Alerts;
@@ -53,6 +54,7 @@ pub(crate) struct Api {
     pub(crate) calls_max: u64,
     /// Requests of recent windows.
     pub(crate) cache: Arc<RequestCache>,
+    pub(crate) page_reads: PageReads,
     pub(crate) scrapes: Scrapes,
 }
 
@@ -70,6 +72,7 @@ impl Api {
         let cache = Arc::new(RequestCache::new(memory.at_most_an_eighth(BYTES_MAX)));
         let running = Arc::<RunningWork>::default();
         Api {
+            page_reads: PageReads::new(memory.clone()),
             calls_max: u64::from(settings.limits.calls).min(memory.calls_max()),
             jobs: Jobs::new(JobLimits::within(&memory), running.clone(), memory),
             running,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 const EVERY: Duration = Duration::from_millis(50);
 /// Canceled work ends, and returns its memory, before the next is canceled.
 const SETTLED: Duration = Duration::from_secs(1);
-/// Caches are dropped at most once in this time.
+/// Caches are dropped at most once in this time; while memory is tight, what has not been used for this long is.
 const CACHES_DROPPED: Duration = Duration::from_secs(5);
 /// What has not been used for this long is dropped from caches, so that an idle server needs little memory.
 const IDLE: Duration = Duration::from_secs(45);
@@ -27,10 +27,13 @@ pub(crate) async fn supervise(state: AppState, run_time: Duration) {
         state.memory.measure();
         state.tenants.store_memory().set_compaction_waits(state.memory.is_short());
         if may_again(expired, EXPIRED) {
-            expire_caches(&state);
+            expire_caches(&state, IDLE);
             expired = Some(Instant::now());
         }
-        if (state.memory.is_tight() || state.memory.is_wanted()) && may_again(dropped, CACHES_DROPPED) {
+        if state.memory.is_tight() {
+            expire_caches(&state, CACHES_DROPPED);
+        }
+        if (state.memory.is_short() || state.memory.is_wanted()) && may_again(dropped, CACHES_DROPPED) {
             drop_caches(&state);
             dropped = Some(Instant::now());
         }
@@ -42,9 +45,9 @@ pub(crate) async fn supervise(state: AppState, run_time: Duration) {
     }
 }
 
-fn expire_caches(state: &AppState) {
-    state.api.cache.expire(IDLE);
-    state.tenants.all().iter().for_each(|tenant| tenant.store.expire_memory(IDLE));
+fn expire_caches(state: &AppState, idle: Duration) {
+    state.api.cache.expire(idle);
+    state.tenants.all().iter().for_each(|tenant| tenant.store.expire_memory(idle));
 }
 
 fn drop_caches(state: &AppState) {

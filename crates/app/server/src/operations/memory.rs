@@ -2,16 +2,16 @@
 //!
 //! ```text
 //! half                for questions: what they would read is estimated before, and how much they need is reserved
-//! 60 %                caches are dropped, one long question and one short one run at a time
+//! 60 %                caches lose what was not used just now, one long question and one short one run at a time
 //! 70 %                telemetry is refused for now: its senders send it again, and nobody looks at a page meanwhile
-//! 80 %                the newest large question is ended, and none begins; questions reserve up to here
+//! 80 %                caches are dropped, the newest large question is ended, and none begins; questions reserve up to here
 //! 90 %                queries of pages reserve up to here
 //! ```
 //!
 //! The shares are of the limit less what may come between two measurements: 192 MiB, at most a sixth.
 //!
 //! Open traces, decoded slices, and the graphs of a question have limits of their own, a quarter of it each at most; messages on their
-//! way, merged windows, answers, and the windows and samples of a question an eighth.
+//! way, merged windows, answers, the requests that are read for a page, and the windows and samples of a question an eighth.
 
 use super::process::resident_bytes;
 use laggard_model::Timestamp;
@@ -75,6 +75,11 @@ impl ProcessMemory {
     /// A part of the store's, at most a quarter of all.
     pub(crate) fn at_most_a_quarter(&self, bytes: usize) -> usize {
         bytes.min(usize::try_from(self.limit / 4).unwrap_or(usize::MAX))
+    }
+
+    /// For the slices of one window that a page reads.
+    pub(crate) fn page_bytes(&self) -> u64 {
+        self.limit / 8
     }
 
     /// For the graphs of one question about kernel traces.

@@ -30,6 +30,13 @@ pub(super) fn level(request: &SlicedRequest) -> u32 {
     words.into_iter().fold(0xD6E8_FEB8_6659_FD93, |hash, word| mix64(hash ^ word)).leading_zeros()
 }
 
+impl RequestSlice {
+    /// A fair sample: one request in 2^`levels`, by a hash of each, the same wherever it is read; names are theirs, facts those of all.
+    pub fn sample(&self, levels: u32) -> RequestSlice {
+        self.retain_requests_with_their_names(|request| level(request) >= levels)
+    }
+}
+
 /// Bits of the number of a kind. Kinds are numbered by a hash, which bounds how many there are; two frequent kinds rarely have one
 /// number, and then they have one level.
 const KIND_BITS: u32 = 20;

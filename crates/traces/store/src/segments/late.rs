@@ -7,7 +7,7 @@ use super::error::SegmentError;
 use super::import_notes::ImportNotes;
 use super::manifest::{Manifest, Segment, SegmentKind};
 use super::ranges::{TraceRange, ranges};
-use super::reader::{Selection, busy};
+use super::reader::{Selection, busy, sample};
 use super::shared::{JOIN, SegmentsInner, SliceKey};
 use super::spans_file::SpanTable;
 use futures::{StreamExt, TryStreamExt};
@@ -118,53 +118,77 @@ fn numbers(segments: &[Arc<Segment>]) -> Arc<[u64]> {
 }
 
 impl SegmentsInner {
-    /// Requests of segments as they were written, in the order of the segments.
+    /// Requests of segments as they were written, one in 2^`levels`, in the order of the segments.
     pub(crate) async fn slices(
         &self,
         segments: &[Arc<Segment>],
+        levels: u32,
     ) -> Result<Vec<Arc<RequestSlice>>, LocatedError> {
         let reads: Vec<_> = segments
             .iter()
-            .map(|segment| async move { locate(segment, self.slice(segment).await) })
+            .map(|segment| async move { locate(segment, self.slice(segment, levels).await) })
             .collect();
         futures::stream::iter(reads).buffered(DECODED_AT_ONCE).try_collect().await
     }
 
-    /// Requests of traces with late spans, if there are any, then those of `segments` without such traces.
+    /// Requests of traces with late spans, if there are any, then those of `segments` without such traces; one in 2^`levels`.
     pub(crate) async fn slices_with_late(
         &self,
         late: &LateSpans,
         segments: &[Arc<Segment>],
+        levels: u32,
     ) -> Result<Vec<Arc<RequestSlice>>, LocatedError> {
         if late.is_empty() {
-            return self.slices(segments).await;
+            return self.slices(segments, levels).await;
         }
-        let known: Option<Vec<_>> = late.keys(segments).iter().map(|key| self.slices.get(key)).collect();
-        if let Some(known) = known {
+        let known = || late.keys(segments).into_iter().map(|key| self.slices.get(&(key, levels))).collect();
+        if let Some(known) = known() {
             return Ok(known);
         }
-        let plain = self.slices(segments).await?;
-        let parts = self.read_late(late).await?;
-        let merged = Arc::new(RequestSlice::merge(&parts.assembled));
-        self.slices.put(late.key(), Arc::clone(&merged), merged.estimated_bytes());
-        let traces = Arc::new(parts.traces);
-        let mut out = vec![merged];
-        let mut parts = parts.parts;
-        for (segment, slice) in segments.iter().zip(plain) {
-            let (slice, bytes) = match parts.remove(&segment.number) {
-                None => (slice, 0),
-                Some(parts) => {
-                    let traces = Arc::clone(&traces);
-                    let job = move || Ok(Arc::new(without(&slice, &traces, &RequestSlice::merge(&parts))));
-                    let slice = locate(segment, busy(job).await)?;
-                    let bytes = slice.estimated_bytes();
-                    (slice, bytes)
-                }
-            };
-            self.slices.put(late.without(segment), Arc::clone(&slice), bytes);
-            out.push(slice);
+        let _turn = self.late_turn.lock().await;
+        if let Some(known) = known() {
+            return Ok(known);
         }
-        Ok(out)
+        let LateParts { assembled, traces, mut parts } = self.read_late(late).await?;
+        let first = late.first().expect("there are late spans");
+        let merged = locate(first, sample(Arc::new(RequestSlice::merge(&assembled)), levels).await)?;
+        self.slices.put((late.key(), levels), Arc::clone(&merged), merged.estimated_bytes());
+        let traces = Arc::new(traces);
+        let reads: Vec<_> = segments
+            .iter()
+            .map(|segment| {
+                let (parts, traces) = (parts.remove(&segment.number), Arc::clone(&traces));
+                async move {
+                    let (slice, bytes) = match parts {
+                        None => (locate(segment, self.slice(segment, levels).await)?, 0),
+                        Some(parts) => {
+                            let slice = self.slice_without_parts(segment, levels, (traces, parts)).await;
+                            let slice = locate(segment, slice)?;
+                            let bytes = slice.estimated_bytes();
+                            (slice, bytes)
+                        }
+                    };
+                    self.slices.put((late.without(segment), levels), Arc::clone(&slice), bytes);
+                    Ok(slice)
+                }
+            })
+            .collect();
+        let slices: Vec<_> = futures::stream::iter(reads).buffered(DECODED_AT_ONCE).try_collect().await?;
+        Ok([merged].into_iter().chain(slices).collect())
+    }
+
+    /// The requests of a segment without those of some traces, of which it has these parts; one in 2^`levels`.
+    async fn slice_without_parts(
+        &self,
+        segment: &Segment,
+        levels: u32,
+        (traces, parts): (Arc<HashSet<TraceId>>, Vec<RequestSlice>),
+    ) -> Result<Arc<RequestSlice>, SegmentError> {
+        // Where a sample is read, all of them are too many to stay in memory.
+        let slice = if levels == 0 { self.slice(segment, 0).await? } else { self.slice_once(segment).await? };
+        let without =
+            busy(move || Ok(Arc::new(without(&slice, &traces, &RequestSlice::merge(&parts))))).await?;
+        sample(without, levels).await
     }
 
     /// Reads late spans, a bounded number at a time, with the rest of their traces.

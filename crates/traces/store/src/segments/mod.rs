@@ -47,12 +47,12 @@ pub use read_only::{StoreReader, Views};
 pub(crate) use error::SegmentError;
 pub(crate) use examine::{DamagedSegment, ExaminedSegments, examine, recheck};
 pub(crate) use late::{LateSpans, LocatedError, locate};
-pub(crate) use manifest::{Manifest, Segment, SegmentKind, newest_manifest};
+pub(crate) use manifest::{FileKind, Manifest, Segment, SegmentKind, newest_manifest};
 use plan::SegmentLimits;
 pub(crate) use reader::Selection;
 pub(crate) use rebuild::rebuild;
 pub(crate) use salvage::SalvagedSegment;
-pub(crate) use shared::{JOIN, SegmentsInner};
+pub(crate) use shared::{JOIN, SegmentsInner, SliceKey};
 pub(crate) use spans_file::SpanTable;
 pub(crate) use units::{UnitPlan, UnitsError};
 

@@ -45,6 +45,11 @@ pub(crate) async fn busy<T: Send + 'static>(
     }
 }
 
+/// One request in 2^`levels`.
+pub(super) async fn sample(slice: Arc<RequestSlice>, levels: u32) -> Result<Arc<RequestSlice>, SegmentError> {
+    if levels == 0 { Ok(slice) } else { busy(move || Ok(Arc::new(slice.sample(levels)))).await }
+}
+
 impl Segment {
     /// The file whose rows have traces, and whose tail lists them.
     fn indexed_file(&self) -> FileKind {
@@ -166,16 +171,27 @@ impl SegmentsInner {
         busy(read).await
     }
 
-    /// Requests of a segment as they were written.
-    pub(crate) async fn slice(&self, segment: &Segment) -> Result<Arc<RequestSlice>, SegmentError> {
-        let slice = self.slice_once(segment).await?;
-        self.slices.put(SliceKey::Segment(segment.number), Arc::clone(&slice), slice.estimated_bytes());
+    /// Requests of a segment as they were written, one in 2^`levels`. Queries that need them at the same time read them once.
+    pub(crate) async fn slice(
+        &self,
+        segment: &Segment,
+        levels: u32,
+    ) -> Result<Arc<RequestSlice>, SegmentError> {
+        let key = (SliceKey::Segment(segment.number), levels);
+        let turns = &self.slice_turns;
+        let _turn = turns[segment.number as usize % turns.len()].lock().await;
+        if let Some(known) = self.slices.get(&key) {
+            return Ok(known);
+        }
+        let all = self.slice_once(segment).await?;
+        let slice = sample(all, levels).await?;
+        self.slices.put(key, Arc::clone(&slice), slice.estimated_bytes());
         Ok(slice)
     }
 
-    /// The same for a pass over more than fits in memory, which leaves the cache to others.
+    /// All of them, for a pass over more than fits in memory, which leaves the cache to others.
     pub(crate) async fn slice_once(&self, segment: &Segment) -> Result<Arc<RequestSlice>, SegmentError> {
-        if let Some(known) = self.slices.get(&SliceKey::Segment(segment.number)) {
+        if let Some(known) = self.slices.get(&(SliceKey::Segment(segment.number), 0)) {
             return Ok(known);
         }
         let (requests, calls, structures) = futures::try_join!(
@@ -209,7 +225,7 @@ impl SegmentsInner {
         &self,
         segment: &Segment,
     ) -> Result<Arc<RequestSlice>, SegmentError> {
-        if let Some(known) = self.slices.get(&SliceKey::Segment(segment.number)) {
+        if let Some(known) = self.slices.get(&(SliceKey::Segment(segment.number), 0)) {
             return Ok(known);
         }
         let (requests, structures) = futures::try_join!(

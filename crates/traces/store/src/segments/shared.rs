@@ -42,9 +42,14 @@ pub(crate) struct SegmentsInner {
     pub(crate) objects: Arc<dyn ObjectStore>,
     pub(crate) settings: StoreSettings,
     pub(crate) limits: SegmentLimits,
-    pub(crate) slices: Cache<SliceKey, RequestSlice>,
+    /// With the level of the sample: one request in 2^level.
+    pub(crate) slices: Cache<(SliceKey, u32), RequestSlice>,
     pub(crate) summaries: Cache<(SliceKey, Nanos), SliceSummary>,
     pub(crate) indexes: Cache<u64, TraceIndex>,
+    /// Held while a slice is read, by the number of its segment.
+    pub(crate) slice_turns: [tokio::sync::Mutex<()>; 64],
+    /// Held while slices with late spans are merged.
+    pub(crate) late_turn: tokio::sync::Mutex<()>,
     /// Commits run one after the other …
     pub(crate) committing: tokio::sync::Mutex<()>,
     /// … and so do compaction and retention.
@@ -141,6 +146,8 @@ impl SegmentsInner {
             slices: Cache::new(cache_bytes - 2 * (cache_bytes / 8), shared.clone()),
             summaries: Cache::new(cache_bytes / 8, shared.clone()),
             indexes: Cache::new(cache_bytes / 8, shared.clone()),
+            slice_turns: [const { tokio::sync::Mutex::const_new(()) }; 64],
+            late_turn: tokio::sync::Mutex::new(()),
             committing: tokio::sync::Mutex::new(()),
             maintaining: tokio::sync::Mutex::new(()),
             swapping: tokio::sync::Mutex::new(()),

@@ -21,7 +21,7 @@ impl SegmentsInner {
         if let Some(known) = known {
             return Ok(known);
         }
-        let slices = self.slices_with_late(late, segments).await?;
+        let slices = self.slices_with_late(late, segments, 0).await?;
         let mut out = Vec::with_capacity(slices.len());
         for (key, slice) in keys.into_iter().zip(slices) {
             if let Some(known) = self.summaries.get(&key) {

@@ -138,10 +138,15 @@ fn often(settings: &mut ServeSettings) {
 
 /// One request per second until now.
 fn recent(seconds: i64) -> Batch {
+    recent_every(SECOND, seconds)
+}
+
+/// Some requests until now, one in each interval.
+fn recent_every(interval: i64, requests: i64) -> Batch {
     let now = super::super::parameters::now().unix_ns();
     let mut batch = Batch::default();
-    for index in 0..seconds {
-        let start = now - (seconds - index) * SECOND;
+    for index in 0..requests {
+        let start = now - (requests - index) * interval;
         let entry = ("web", "buy", SpanKind::Server);
         batch.span(&self::span(index as u128 + 1, 1, None, entry, ("web-1", Status::Ok, start, 10 * MS)));
     }
@@ -191,11 +196,12 @@ async fn a_fair_sample_of_too_much_data_is_evaluated() {
     let server = TestServer::with(|settings| {
         often(settings);
         settings.alerts.requests_min = 10;
-        // Memory for some 75 of the 180 calls.
-        settings.alerts.memory = Size(75 * 32);
+        // Memory for some 250 of the 600 calls.
+        settings.alerts.memory = Size(250 * 32);
     })
     .await;
-    server.append(recent(180)).await;
+    // The sample has some 50 requests of the last minute.
+    server.append(recent_every(300 * MS, 600)).await;
     crate::alerts::start(&server.state.alerts);
     let evaluated = evaluated(&server, "evaluated").await;
     assert_eq!(evaluated["last_evaluated"]["sampled_one_in"], 4, "{evaluated}");

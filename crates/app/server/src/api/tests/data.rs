@@ -1,6 +1,9 @@
 //! Queries of stored data, with numbers worked out by hand from [`shop`].
 
 use super::*;
+use crate::api::page_sample::{PageReads, note_sample};
+use crate::operations::ProcessMemory;
+use laggard_params::Window;
 use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -34,6 +37,33 @@ async fn services_and_operations() {
         "p50_ns": 1_000_000, "p99_ns": 1_000_000
     });
     assert_eq!(one["operations"], json!([ping]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_window_that_does_not_fit_in_memory_is_sampled_and_the_response_says_so() {
+    let server = TestServer::with_shop().await;
+    let read = async |memory: u64| {
+        let reads = Arc::new(PageReads::new(Arc::new(ProcessMemory::with_resident(memory, 0))));
+        let view = server.tenant.store.view();
+        let handler = move || {
+            let (reads, view) = (reads.clone(), view.clone());
+            async move {
+                let window = Window { since: Timestamp::MIN, until: Timestamp::MAX };
+                let slices = reads.read(view, window).await.unwrap();
+                slices.iter().map(|slice| slice.requests.len()).sum::<usize>().to_string()
+            }
+        };
+        let router = Router::new().route("/", axum::routing::get(handler));
+        let router = router.layer(axum::middleware::from_fn(note_sample));
+        let response = router.oneshot(Request::get("/").body(Body::empty()).unwrap()).await.unwrap();
+        let one_in = response.headers().get("laggard-sampled-one-in").cloned();
+        let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        let requests: u64 = String::from_utf8(body.to_vec()).unwrap().parse().unwrap();
+        (requests, one_in.map_or(1, |one_in| one_in.to_str().unwrap().parse().unwrap()))
+    };
+    assert_eq!(read(1 << 30).await, (210, 1));
+    let (requests, one_in) = read(400 << 10).await;
+    assert!(one_in > 1 && (requests * one_in).abs_diff(210) < 60, "{requests}, one in {one_in}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -23,12 +23,17 @@ fn block_on<T>(job: impl Future<Output = T>) -> T {
 async fn gathered(view: &View, read: &[StartRange]) -> ([u64; 2], SliceContents) {
     let mut units = view.units(read.to_vec());
     let counts = units.fold(Count { read: read.to_vec(), windows: read.to_vec() }).await.unwrap();
-    let take = Take { read: read.to_vec(), levels: Levels::everything() };
+    let counted = counts.all();
+    ([counted.requests, counted.calls], SliceContents::from_slices(&taken(view, read, 0).await))
+}
+
+/// One request in 2^`level`, as a round takes them.
+async fn taken(view: &View, read: &[StartRange], level: u32) -> Vec<RequestSlice> {
+    let mut units = view.units(read.to_vec());
+    let take = Take { read: read.to_vec(), levels: Levels::uniform(level) };
     let selected = units.fold(take).await.unwrap().into_slices();
     let facts = units.facts().map(|facts| RequestSlice { facts, ..RequestSlice::default() });
-    let slices: Vec<RequestSlice> = selected.into_iter().chain(facts).collect();
-    let counted = counts.all();
-    ([counted.requests, counted.calls], SliceContents::from_slices(&slices))
+    selected.into_iter().chain(facts).collect()
 }
 
 fn counted(slices: &[Arc<RequestSlice>]) -> [u64; 2] {
@@ -66,6 +71,32 @@ proptest! {
         for ((counts, selected), at_once) in rounds {
             prop_assert_eq!(counts, at_once);
             prop_assert_eq!(&selected, &expected);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_view_samples_as_a_round_does(random_batches in spans(), level in 1_u32..4) {
+        let mut batches = batches(&random_batches);
+        batches.push(much_later());
+        let sampled = async |view: &View| {
+            let slices = view.sampled_requests(Timestamp::MIN, Timestamp::MAX, level).await.unwrap();
+            let slices: Vec<RequestSlice> = slices.into_iter().map(Arc::unwrap_or_clone).collect();
+            SliceContents::from_slices(&slices)
+        };
+        let (expected, found) = block_on(async {
+            let (_, segments) = of(&batches).await;
+            let expected = SliceContents::from_slices(&taken(&segments.view(), &[EVERYTHING], level).await);
+            let view = segments.view();
+            let (first, cached) = (sampled(&view).await, sampled(&view).await);
+            compact_all(&segments).await;
+            (expected, [first, cached, sampled(&segments.view()).await])
+        });
+        for found in found {
+            prop_assert_eq!(&found, &expected);
         }
     }
 }

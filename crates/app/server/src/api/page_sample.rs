@@ -1,0 +1,102 @@
+//! Which share of the requests of a window is read for a page, so that they fit in memory, and how the response says so.
+
+use super::problem::{ApiError, ProblemKind};
+use crate::operations::ProcessMemory;
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::Response;
+use http::{HeaderName, HeaderValue};
+use laggard_engine::RequestSlice;
+use laggard_params::Window;
+use laggard_store::View;
+use std::cell::Cell;
+use std::sync::Arc;
+
+/// Header of a response about a sample: one in so many requests was read.
+const SAMPLED_ONE_IN: HeaderName = HeaderName::from_static("laggard-sampled-one-in");
+
+// Limit: share of requests that a page reads of a window that is too large for memory, one in | rejected: choose a shorter window
+/// All are read for a sample, but only the sample is in memory: more would take too long.
+const ONE_IN_MAX: u64 = 64;
+
+/// Reading so many bytes may exceed the limit of memory between two measurements.
+const UNRESERVED_BYTES: u64 = 8 << 20;
+
+/// What is in memory beside a sample while all requests are read for it.
+const BESIDE_SAMPLE_BYTES: u64 = 48 << 20;
+
+tokio::task_local! {
+    /// The level of the sample that this request is answered from: one in 2^level.
+    static LEVEL: Cell<u32>;
+}
+
+/// Says in the response that it is about a sample, if it is.
+pub(crate) async fn note_sample(request: Request, next: Next) -> Response {
+    let answer = async {
+        let mut response = next.run(request).await;
+        let level = LEVEL.with(Cell::get);
+        if level > 0 {
+            response.headers_mut().insert(SAMPLED_ONE_IN, HeaderValue::from(1_u64 << level));
+        }
+        response
+    };
+    LEVEL.scope(Cell::new(0), answer).await
+}
+
+/// Reads requests for pages. Large reads take turns.
+pub(crate) struct PageReads {
+    memory: Arc<ProcessMemory>,
+    turn: tokio::sync::Mutex<()>,
+}
+
+impl PageReads {
+    pub(crate) fn new(memory: Arc<ProcessMemory>) -> PageReads {
+        PageReads { memory, turn: tokio::sync::Mutex::default() }
+    }
+
+    /// The slices of a window; where they are too large for memory, a fair sample of their requests.
+    pub(crate) async fn read(&self, view: View, window: Window) -> Result<Vec<Arc<RequestSlice>>, ApiError> {
+        let Window { since, until } = window;
+        let level = level(view.slice_bytes_within(since, until), self.memory.page_bytes())?;
+        // Nothing is noted where no response has a header: in work of the server's own.
+        let _ = LEVEL.try_with(|noted| noted.set(noted.get().max(level)));
+        let unread = || view.unread_bytes_within(since, until, level);
+        let _turn = if unread() > UNRESERVED_BYTES { Some(self.turn.lock().await) } else { None };
+        let bytes = unread();
+        let beside = if level > 0 { BESIDE_SAMPLE_BYTES } else { 0 };
+        let _reserved = match bytes > UNRESERVED_BYTES {
+            true => Some(self.memory.reserve_for_query(bytes + beside).await?),
+            false => None,
+        };
+        Ok(view.sampled_requests(since, until, level).await?)
+    }
+}
+
+/// The level at which slices of so many bytes fit.
+fn level(bytes: u64, bytes_max: u64) -> Result<u32, ApiError> {
+    let one_in = bytes.div_ceil(bytes_max.max(1)).max(1).next_power_of_two();
+    if one_in > ONE_IN_MAX {
+        return Err(ApiError::new(
+            ProblemKind::TooMuchData,
+            format_args!(
+                "the requests of the window need about {} MiB; at most {} MiB are read, and a sample of at most {ONE_IN_MAX} times as \
+                 many; choose a shorter window",
+                bytes >> 20,
+                bytes_max >> 20,
+            ),
+        ));
+    }
+    Ok(one_in.ilog2())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_has_the_largest_share_that_fits() {
+        let levels = [0, 100, 101, 200, 201, 6_400].map(|bytes| level(bytes, 100).unwrap());
+        assert_eq!(levels, [0, 0, 1, 1, 2, 6]);
+        assert_eq!(level(6_401, 100).unwrap_err().kind(), ProblemKind::TooMuchData);
+    }
+}
