@@ -1,6 +1,7 @@
 //! The one binary: reads the command line, runs the question, writes the report, picks the exit status.
 
 mod agent;
+mod allocator;
 mod collect;
 mod compare;
 mod demo;

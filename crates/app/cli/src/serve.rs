@@ -126,6 +126,7 @@ pub(crate) fn run(arguments: &Serve) -> Result<Status, CommandError> {
         sources,
         notify_socket: std::env::var_os("NOTIFY_SOCKET"),
         otel: OtelVariables::read(|name| std::env::var(name).ok()),
+        return_freed_memory: Some(crate::allocator::return_freed_memory),
     };
     serve(checked, environment).map_err(CommandError::unreadable)?;
     Ok(Status::Done)

@@ -59,6 +59,8 @@ pub struct ServeEnvironment {
     pub notify_socket: Option<OsString>,
     /// Where the server's own spans are sent, unless the settings say so.
     pub otel: OtelVariables,
+    /// Has the allocator return freed memory soon, while memory is tight, or after a while.
+    pub return_freed_memory: Option<fn(soon: bool)>,
 }
 
 /// Serves until SIGTERM or SIGINT, then finishes what is in flight. A second signal ends it at once, as a loss of
@@ -81,7 +83,7 @@ pub fn serve(settings: CheckedSettings, environment: ServeEnvironment) -> Result
 async fn run(settings: CheckedSettings, environment: ServeEnvironment) -> Result<(), ServeError> {
     let mut signals = StopSignals::catch()?;
     let hangup = caught(SignalKind::hangup())?;
-    let ServeEnvironment { sources, notify_socket, otel } = environment;
+    let ServeEnvironment { sources, notify_socket, otel, return_freed_memory } = environment;
     let notice = Notice::new(notify_socket.as_deref());
     let _lock = DataLock::acquire(&settings.raw.data).map_err(ServeError::new)?;
     let transport = Transport::load(&settings.raw.tls).map_err(ServeError::new)?;
@@ -94,7 +96,8 @@ async fn run(settings: CheckedSettings, environment: ServeEnvironment) -> Result
     let connections = TaskTracker::new();
     alerts::start(&state.alerts);
     objectives::start(&state.objectives);
-    tokio::spawn(api::supervise(state.clone(), limits.run_time.duration()));
+    let run_time = limits.run_time.duration();
+    tokio::spawn(api::supervise(state.clone(), run_time, return_freed_memory.unwrap_or(|_| {})));
     tokio::spawn(keep_signatures(state.clone()));
     tokio::spawn(watch_versions(state.tenants.clone(), stopping.clone()));
     pull::start(&state, &settings.raw);

@@ -181,6 +181,8 @@ mod tests {
         let long = TraceId::parse_text("0087f677c0a2cf3f80a551987167911b").unwrap();
         assert_eq!(long.id.to_string(), "0087f677c0a2cf3f80a551987167911b");
         assert!(long.is_canonical);
+        let padded = TraceId::parse_text("00000000000000001e223ff1f80f1c69").unwrap();
+        assert_eq!((padded.id.to_string(), padded.is_canonical), ("1e223ff1f80f1c69".to_owned(), true));
         let uuid = TraceId::parse_text("0087f677-c0a2-cf3f-80a5-51987167911b").unwrap();
         assert_eq!(uuid.id, long.id);
         assert!(!uuid.is_canonical);

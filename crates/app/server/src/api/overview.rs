@@ -129,20 +129,17 @@ impl Bins {
     fn overview(&self, requests: &Requests, service: Option<&str>) -> Overview {
         let (charted, omitted) = self.charted_services(requests, service);
         let names = requests.names();
-        let empty = || vec![Latencies::default(); self.bins as usize];
-        let mut by_service: BTreeMap<ServiceId, Vec<Latencies>> =
-            charted.iter().map(|&service| (service, empty())).collect();
+        let mut chart_of: Vec<Option<usize>> = vec![None; names.services()];
+        charted.iter().enumerate().for_each(|(chart, service)| chart_of[service.index()] = Some(chart));
+        let mut charts = vec![vec![Latencies::default(); self.bins as usize]; charted.len()];
         for request in requests.within(self.window.since, self.window.until).iter() {
             let entered = names.service_of(request.tree().operation[0]);
-            if let Some(bins) = by_service.get_mut(&entered) {
-                bins[self.of(request.start())].add(&request);
+            if let Some(chart) = chart_of[entered.index()] {
+                charts[chart][self.of(request.start())].add(&request);
             }
         }
-        let figures = |id: ServiceId| {
-            let bins = by_service.remove(&id).expect("every service is charted once");
-            over_time(names.service_name(id), bins)
-        };
-        let services = charted.into_iter().map(figures).collect();
+        let services = charted.into_iter().zip(charts);
+        let services = services.map(|(id, bins)| over_time(names.service_name(id), bins)).collect();
         Overview {
             since_ns: self.window.since.unix_ns(),
             bin_ns: self.bin_ns as u64,
@@ -157,13 +154,14 @@ impl Bins {
     /// charted: there may be tens of thousands.
     fn charted_services(&self, requests: &Requests, service: Option<&str>) -> (Vec<ServiceId>, u64) {
         let names = requests.names();
-        let mut counts: BTreeMap<ServiceId, u64> = BTreeMap::new();
+        let mut counts = vec![0_u64; names.services()];
         for request in requests.within(self.window.since, self.window.until).iter() {
-            *counts.entry(names.service_of(request.tree().operation[0])).or_default() += 1;
+            counts[names.service_of(request.tree().operation[0]).index()] += 1;
         }
         let name = |id: ServiceId| names.service_name(id);
-        let mut found: Vec<(ServiceId, u64)> = (counts.into_iter())
-            .filter(|&(id, _)| service.is_none_or(|requested| requested == name(id)))
+        let mut found: Vec<(ServiceId, u64)> = (counts.into_iter().enumerate())
+            .map(|(index, count)| (ServiceId::from_index(index), count))
+            .filter(|&(id, count)| count > 0 && service.is_none_or(|requested| requested == name(id)))
             .collect();
         found.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| name(a.0).cmp(name(b.0))));
         let omitted = found.len().saturating_sub(SERVICES_MAX) as u64;

@@ -15,8 +15,10 @@ const IDLE: Duration = Duration::from_secs(45);
 const EXPIRED: Duration = Duration::from_secs(5);
 
 /// Runs until the server stops.
-pub(crate) async fn supervise(state: AppState, run_time: Duration) {
+pub(crate) async fn supervise(state: AppState, run_time: Duration, return_freed_memory: fn(soon: bool)) {
     let (mut ended, mut dropped, mut expired) = (None, None, None);
+    let mut was_tight = false;
+    return_freed_memory(was_tight);
     let may_again = |last: Option<Instant>, after: Duration| last.is_none_or(|last| last.elapsed() > after);
     loop {
         tokio::select! {
@@ -30,7 +32,12 @@ pub(crate) async fn supervise(state: AppState, run_time: Duration) {
             expire_caches(&state, IDLE);
             expired = Some(Instant::now());
         }
-        if state.memory.is_tight() {
+        let is_tight = state.memory.is_tight();
+        if is_tight != was_tight {
+            return_freed_memory(is_tight);
+            was_tight = is_tight;
+        }
+        if is_tight {
             expire_caches(&state, CACHES_DROPPED);
         }
         if (state.memory.is_short() || state.memory.is_wanted()) && may_again(dropped, CACHES_DROPPED) {

@@ -36,7 +36,7 @@ fn traces_of_the_query_api() {
 #[test]
 fn spans_of_elasticsearch_and_other_wrappings() {
     let expected = [
-        "cart[cart-0] GET /cart/{id} server Ok 1700000000000000000+10000 00000000000000000000000000000abc/d1",
+        "cart[cart-0] GET /cart/{id} server Ok 1700000000000000000+10000 0000000000000abc/d1",
         "cart[i-1] load  Unset 1700000000000001000+9000 abc/d2<d1",
         "db[] query  Unset 1000+1000 abc/d3<d2",
         "late[] in an array  Unset 2000+3000 abc/d5",

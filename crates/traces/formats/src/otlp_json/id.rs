@@ -14,7 +14,7 @@ pub(crate) fn trace(text: &str) -> Option<ParsedTraceId> {
         && let Some(low) = low.first_chunk().and_then(lower_hex)
     {
         let id = TraceId::from_value(u128::from(high) << 64 | u128::from(low));
-        return (id.value() != 0).then_some(ParsedTraceId { id, is_canonical: high != 0 });
+        return (id.value() != 0).then_some(ParsedTraceId { id, is_canonical: true });
     }
     match decode(text) {
         Some(bytes) => {
