@@ -16,6 +16,7 @@ describe("failures", () => {
   beforeEach(() => {
     stub.failing.length = 0;
     stub.slow.length = 0;
+    stub.sampled.length = 0;
   });
   after(async () => {
     assert.deepEqual(page.wrong, []);
@@ -66,6 +67,17 @@ describe("failures", () => {
     await page.goto(`/search?${HOUR}`);
     await page.locator("main [aria-busy=true]").first().waitFor();
     await page.getByRole("table", { name: "Requests found" }).waitFor();
+  });
+
+  test("a page about a sample says so until a window is read entirely", async () => {
+    stub.sampled.push({ path: "/api/v1/overview", one_in: 2 }, { path: "/api/v1/services", one_in: 4 });
+    await visit(page, `/?${HOUR}`);
+    const note = page.getByText("one in 4 requests of this window was read");
+    await note.waitFor();
+    assert.deepEqual(await findings(page), []);
+    stub.sampled.length = 0;
+    await visit(page, `/search?${HOUR}`);
+    assert.equal(await note.count(), 0);
   });
 
   test("a lost connection is shown", async () => {

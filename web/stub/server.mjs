@@ -128,6 +128,8 @@ async function serve(stub, request, response) {
   if (failing) return problem(response, failing.status, failing.title, failing.detail);
   const slow = stub.slow.find((each) => url.pathname.startsWith(each.path));
   if (slow) await new Promise((done) => setTimeout(done, slow.ms));
+  const sampled = stub.sampled.find((each) => url.pathname.startsWith(each.path));
+  if (sampled) response.setHeader("Laggard-Sampled-One-In", sampled.one_in);
   const { pathname } = url;
   if (pathname.startsWith("/api/v1/jobs")) return jobs(stub, request, response, url);
   if (request.method === "POST") {
@@ -148,10 +150,10 @@ async function serve(stub, request, response) {
 
 /**
  * Starts a stub on a port of the system's choice (or `port`). Tests read `submitted` and `requests`, and fill `failing`
- * (`{path, status, title, detail}`) and `slow` (`{path, ms}`).
+ * (`{path, status, title, detail}`), `slow` (`{path, ms}`), and `sampled` (`{path, one_in}`).
  */
 export async function startStub({ scenario = "one", pages = null, port = 0, step_ms = 20 } = {}) {
-  const stub = { scenario, pages, jobs: new Jobs(step_ms), submitted: [], requests: [], failing: [], slow: [] };
+  const stub = { scenario, pages, jobs: new Jobs(step_ms), submitted: [], requests: [], failing: [], slow: [], sampled: [] };
   const server = createServer((request, response) => {
     serve(stub, request, response).catch((error) => problem(response, 500, "Stub failed", String(error)));
   });

@@ -18,8 +18,9 @@ impl View {
 
     /// The same of those that [`View::sampled_requests`] would have to read: they are neither cached nor in use.
     pub fn unread_bytes_within(&self, since: Timestamp, until: Timestamp, levels: u32) -> u64 {
-        let is_unread =
-            |segment: &&Segment| self.shared.slices.get(&(SliceKey::Segment(segment.number), levels)).is_none();
+        let is_unread = |segment: &&Segment| {
+            self.shared.slices.get(&(SliceKey::Segment(segment.number), levels)).is_none()
+        };
         let unread = self.traces().filter(|segment| segment.meets(since, until)).filter(is_unread);
         unread.map(|segment| slice_bytes(segment) >> levels).sum()
     }

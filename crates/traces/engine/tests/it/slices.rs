@@ -8,7 +8,7 @@ use laggard_model::{
     SpanRecord, SpanRow, Status, Timestamp, TraceId,
 };
 use std::num::NonZeroUsize;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 const THREADS: NonZeroUsize = NonZeroUsize::new(3).expect("not zero");
 
@@ -68,6 +68,10 @@ const EARLY: [SpanFields; 5] = [
     (6, 1, 0, "buy", "b", 500, 200),
     (6, 2, 1, "pay", "a", 510, 100),
 ];
+
+/// Names of 400 operations.
+static OPERATIONS: LazyLock<Vec<&'static str>> =
+    LazyLock::new(|| (0..400).map(|number| &*format!("operation-{number}").leak()).collect());
 
 const LATE: [SpanFields; 3] =
     [(8, 9, 0, "buy", "c", 2000, 80), (8, 8, 9, "pay", "b", 2001, 10), (9, 1, 0, "stock", "c", 1500, 5)];
@@ -131,6 +135,28 @@ fn spans_and_traces_of_a_window_leave_out_other_requests_of_the_same_slices() {
     assert_eq!(counts(time(1500), time(2000)), (3, 2));
     assert_eq!(counts(time(3000), time(4000)), (0, 0));
     assert_eq!(counts(Timestamp::MIN, Timestamp::MAX), (8, 5));
+}
+
+#[test]
+fn a_sample_has_one_in_two_requests_as_they_were_and_only_their_names() {
+    let all: Vec<SpanFields> =
+        (0..400).map(|trace| (trace, 1, 0, OPERATIONS[trace as usize], "a", 10 * trace as i64, 5)).collect();
+    let whole = slice(&all);
+    let sample = whole.sample(1);
+    assert!(sample.requests.len().abs_diff(200) < 40, "{}", sample.requests.len());
+    assert_eq!(
+        (sample.names.operations(), sample.structures.len()),
+        (sample.requests.len(), sample.requests.len())
+    );
+    assert_eq!(
+        (sample.facts.spans, sample.facts.traces, sample.facts.extent),
+        (400, 400, whole.facts.extent)
+    );
+    let whole = described(&request(vec![whole]));
+    assert!(described(&request(vec![sample])).iter().all(|line| whole.contains(line)));
+    let early = slice(&EARLY);
+    assert_eq!(early.sample(60).facts.clocks.pairs().len(), 2, "with the replicas that they are about");
+    assert_eq!(described(&request(vec![early.sample(0)])), described(&request(vec![early])));
 }
 
 #[test]

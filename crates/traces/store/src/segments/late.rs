@@ -185,7 +185,8 @@ impl SegmentsInner {
         (traces, parts): (Arc<HashSet<TraceId>>, Vec<RequestSlice>),
     ) -> Result<Arc<RequestSlice>, SegmentError> {
         // Where a sample is read, all of them are too many to stay in memory.
-        let slice = if levels == 0 { self.slice(segment, 0).await? } else { self.slice_once(segment).await? };
+        let slice =
+            if levels == 0 { self.slice(segment, 0).await? } else { self.slice_once(segment).await? };
         let without =
             busy(move || Ok(Arc::new(without(&slice, &traces, &RequestSlice::merge(&parts))))).await?;
         sample(without, levels).await
