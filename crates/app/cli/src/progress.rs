@@ -9,6 +9,14 @@ use std::time::{Duration, Instant};
 /// Work shorter than this shows nothing.
 const QUIET: Duration = Duration::from_millis(700);
 
+/// A bar with an estimate, where it is known how much there is to do.
+fn set_style(bar: &ProgressBar) {
+    let template = if bar.length().is_some() { "{msg} [{bar:30}] {percent} %, {eta} left" } else { "{msg}" };
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style.progress_chars("=> "));
+    }
+}
+
 /// Counts bytes and spans, and shows them.
 pub(crate) struct Meter {
     bar: ProgressBar,
@@ -28,10 +36,7 @@ impl Meter {
             _ => ProgressBar::no_length(),
         };
         bar.set_draw_target(ProgressDrawTarget::hidden());
-        let template = if bar.length().is_some() { "{msg} [{bar:30}] {percent} %" } else { "{msg}" };
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style.progress_chars("=> "));
-        }
+        set_style(&bar);
         Meter {
             bar,
             started: Instant::now(),
@@ -55,6 +60,21 @@ impl Meter {
     /// Names the stage after reading.
     pub(crate) fn stage(&self, name: &'static str) {
         self.reveal();
+        self.bar.set_message(name);
+    }
+
+    /// Names a step, and how many of how many parts of it are done; 0 of 0 if that is not known.
+    pub(crate) fn step(&self, name: &'static str, done: u64, all: u64) {
+        self.reveal();
+        match all {
+            0 => self.bar.unset_length(),
+            _ => self.bar.set_length(all),
+        }
+        set_style(&self.bar);
+        if self.bar.message() != name {
+            self.bar.reset_eta();
+        }
+        self.bar.set_position(done);
         self.bar.set_message(name);
     }
 
@@ -93,6 +113,12 @@ impl Meter {
             0 => message,
             _ => format!("{message}, {} of {} slices", HumanCount(read), HumanCount(all)),
         });
+    }
+}
+
+impl Drop for Meter {
+    fn drop(&mut self) {
+        self.done();
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::exit::CommandError;
 use crate::load::SpanMemory;
 use crate::output::RunOptions;
+use crate::progress::Meter;
 use crate::server::STORED_GROUP;
 use crate::trace_source::SOURCE_GROUP;
 use clap::Args;
@@ -42,7 +43,9 @@ impl StoredFolder {
             calls_max: self.calls_max.map_or(CALLS_MAX, NonZeroU64::get),
             threads: run.threads(),
         };
-        StoredData::open(folder, tenant, limits).map_err(CommandError::unreadable)
+        let data = StoredData::open(folder, tenant, limits).map_err(CommandError::unreadable)?;
+        let meter = Meter::without_total();
+        Ok(data.with_progress(move |step, done, all| meter.step(step, done, all)))
     }
 
     /// Whether `--store` is set.

@@ -28,9 +28,21 @@ impl StoredUnits {
     /// # Errors
     /// When the storage does not answer.
     pub async fn fold<F: UnitFold + 'static>(&mut self, fold: F) -> Result<F::Partial, StoreError> {
+        self.fold_with_progress(fold, &|_, _| {}).await
+    }
+
+    /// The same; `progress` is told how many of how many units are done.
+    ///
+    /// # Errors
+    /// As above.
+    pub async fn fold_with_progress<F: UnitFold + 'static>(
+        &mut self,
+        fold: F,
+        progress: &(dyn Fn(u64, u64) + Sync),
+    ) -> Result<F::Partial, StoreError> {
         let fold = Arc::new(fold);
         loop {
-            match self.round(&fold).await {
+            match self.round(&fold, progress).await {
                 Ok(partial) => return Ok(partial),
                 Err(UnitsError::Segment(failed)) => {
                     self.plan = None;
@@ -41,13 +53,17 @@ impl StoredUnits {
         }
     }
 
-    async fn round<F: UnitFold + 'static>(&mut self, fold: &Arc<F>) -> Result<F::Partial, UnitsError> {
+    async fn round<F: UnitFold + 'static>(
+        &mut self,
+        fold: &Arc<F>,
+        progress: &(dyn Fn(u64, u64) + Sync),
+    ) -> Result<F::Partial, UnitsError> {
         let plan = match self.plan.take() {
             Some(plan) => plan,
             None => self.reader.shared.plan_units(&self.reader.manifest, &self.times).await?,
         };
         let plan = self.plan.insert(plan);
-        self.reader.shared.fold_units(plan, fold).await
+        self.reader.shared.fold_units(plan, fold, progress).await
     }
 
     /// Facts that belong to no unit: those of reading late spans, and what could not be read ([`Loss::CorruptSegment`]). To be asked

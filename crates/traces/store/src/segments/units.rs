@@ -80,12 +80,16 @@ impl SegmentsInner {
         &self,
         plan: &UnitPlan,
         fold: &Arc<F>,
+        progress: &(dyn Fn(u64, u64) + Sync),
     ) -> Result<F::Partial, UnitsError> {
         let mut gathering = Gathering::new(&**fold, plan.ids());
         let parts: Vec<_> = plan.ids().map(|unit| self.part(plan, unit, fold)).collect();
+        let (mut done, all) = (0, parts.len() as u64);
         let mut parts = futures::stream::iter(parts).buffer_unordered(DECODED_AT_ONCE);
         while let Some(part) = parts.next().await {
             gathering.deliver(&part?)?;
+            done += 1;
+            progress(done, all);
         }
         Ok(gathering.finish()?)
     }

@@ -14,7 +14,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use progress::{JobState, Progress};
+pub(crate) use progress::{JobProgress, JobState, Progress};
 
 use super::answers::{Answer, Form, FormParameters};
 use super::client_id::ClientId;

@@ -69,6 +69,11 @@ impl Progress {
         self.progress.send_modify(|progress| progress.done = done);
     }
 
+    /// Sets the finished units of the stage, and all of them.
+    pub(crate) fn part(&self, done: u64, total: u64) {
+        self.progress.send_modify(|progress| *progress = JobProgress { done, total, ..*progress });
+    }
+
     /// Ends the job here when it is canceled.
     ///
     /// # Errors

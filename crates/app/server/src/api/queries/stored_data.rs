@@ -2,7 +2,7 @@
 
 use super::TenantQueries;
 use crate::api::cache::RequestCache;
-use crate::api::jobs::Progress;
+use crate::api::jobs::{JobProgress, Progress};
 use crate::api::parameters::now;
 use crate::api::problem::{ApiError, ProblemKind};
 use crate::client::QueryError;
@@ -38,7 +38,11 @@ pub struct StoredData {
     cache: Arc<RequestCache>,
     memory: Arc<ProcessMemory>,
     limits: ReadLimits,
+    observer: Arc<ProgressObserver>,
 }
+
+/// Is told of each step of an answer: its name, and how many of how many parts of it are done; 0 of 0 if that is not known.
+type ProgressObserver = dyn Fn(&'static str, u64, u64) + Send + Sync;
 
 /// A question is asked again this many times when a server has replaced what it read meanwhile.
 const ATTEMPTS_MAX: usize = 6;
@@ -77,8 +81,19 @@ impl StoredData {
             cache: Arc::new(RequestCache::new(memory.at_most_an_eighth(crate::api::cache::BYTES_MAX))),
             memory,
             limits,
+            observer: Arc::new(|_, _, _| {}),
             runtime,
         })
+    }
+
+    /// The same data; `observer` is told of each step of an answer: its name, and how many of how many parts of it are done, 0 of 0 if
+    /// that is not known.
+    #[must_use]
+    pub fn with_progress(
+        self,
+        observer: impl Fn(&'static str, u64, u64) + Send + Sync + 'static,
+    ) -> StoredData {
+        StoredData { observer: Arc::new(observer), ..self }
     }
 
     /// The report on stored requests that a server would give.
@@ -121,7 +136,12 @@ impl StoredData {
     ) -> Result<R, QueryError> {
         let mut attempt = 1;
         loop {
-            let error = match work(&self.queries(declared), &Progress::new()) {
+            let progress = Progress::new();
+            let watched = self.runtime.spawn(watch(&progress, Arc::clone(&self.observer)));
+            let answered = work(&self.queries(declared), &progress);
+            drop(progress);
+            self.runtime.block_on(watched).map_err(|error| QueryError::Unanswered(error.to_string()))?;
+            let error = match answered {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
@@ -156,6 +176,17 @@ impl From<ApiError> for QueryError {
             ProblemKind::Invalid => QueryError::Invalid(detail),
             ProblemKind::TooLittleData => QueryError::TooLittleData(detail),
             _ => QueryError::Unanswered(detail),
+        }
+    }
+}
+
+/// Tells an observer of the steps of a question until it is answered.
+fn watch(progress: &Progress, observer: Arc<ProgressObserver>) -> impl Future<Output = ()> + use<> {
+    let mut steps = progress.subscribe();
+    async move {
+        while steps.changed().await.is_ok() {
+            let JobProgress { stage, done, total, .. } = *steps.borrow_and_update();
+            observer(stage, done, total);
         }
     }
 }

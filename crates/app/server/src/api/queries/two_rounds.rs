@@ -75,7 +75,9 @@ impl TenantQueries {
         let mut units = self.views.newest().units(read.clone());
         progress.stage("counting requests", 0)?;
         let count = Count { read: read.clone(), windows: asked.iter().map(range).collect() };
-        let counting = async { Ok(units.fold(count.clone()).await?) };
+        let counting = async {
+            Ok(units.fold_with_progress(count.clone(), &|done, all| progress.part(done, all)).await?)
+        };
         let counts = progress.wait_for(&self.handle, counting)?;
         let take = Take { read, levels: left_out.levels(&counts, self.calls_max) };
         self.set_reserved(None);
@@ -83,7 +85,9 @@ impl TenantQueries {
         let memory = self.memory.reserve_for_question(bytes);
         self.set_reserved(Some(progress.wait_for(&self.handle, async { Ok(memory.await?) })?));
         progress.stage("reading requests", 0)?;
-        let taking = async { Ok(units.fold(take.clone()).await?) };
+        let taking = async {
+            Ok(units.fold_with_progress(take.clone(), &|done, all| progress.part(done, all)).await?)
+        };
         let mut selected = progress.wait_for(&self.handle, taking)?;
         units.facts().for_each(|facts| selected.add_facts(facts));
         progress.stage("assembling", 0)?;
