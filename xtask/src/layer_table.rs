@@ -141,7 +141,7 @@ pub(crate) const LAYERS: &[Layer] = &[
     },
     Layer {
         name: "laggard-store",
-        may_use: &["laggard-wire", "laggard-model", "laggard-assembly", "laggard-engine"],
+        may_use: &["laggard-wire", "laggard-model", "laggard-assembly", "laggard-engine", "laggard-system"],
         tests_may_use: &["laggard-simulate"],
     },
     Layer { name: "laggard-ui", may_use: &[], tests_may_use: &[] },

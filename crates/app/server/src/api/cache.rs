@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_are_compared_by_what_they_say() {
+    fn notes_are_compared_by_their_facts() {
         let cache = RequestCache::new(BYTES_MAX);
         let slice = slice();
         let merged = Arc::new(Requests::default());

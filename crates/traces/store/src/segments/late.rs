@@ -14,11 +14,14 @@ use futures::{StreamExt, TryStreamExt};
 use laggard_assembly::{ClockAgreement, ClockBounds};
 use laggard_engine::{RequestSlice, SliceFacts, StartRange, TraceAttributes};
 use laggard_model::{Losses, ReplicaId, Timestamp, TraceId};
+use laggard_system::available_threads;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-/// Segments decoded at the same time.
-pub(super) const DECODED_AT_ONCE: usize = 4;
+/// Segments decoded at the same time. More than there are processors would need their memory for nothing.
+pub(super) fn decoded_at_once() -> usize {
+    available_threads().get().min(4)
+}
 
 /// An error and the segment it concerns.
 pub(crate) struct LocatedError {
@@ -128,7 +131,7 @@ impl SegmentsInner {
             .iter()
             .map(|segment| async move { locate(segment, self.slice(segment, levels).await) })
             .collect();
-        futures::stream::iter(reads).buffered(DECODED_AT_ONCE).try_collect().await
+        futures::stream::iter(reads).buffered(decoded_at_once()).try_collect().await
     }
 
     /// Requests of traces with late spans, if there are any, then those of `segments` without such traces; one in 2^`levels`.
@@ -173,7 +176,7 @@ impl SegmentsInner {
                 }
             })
             .collect();
-        let slices: Vec<_> = futures::stream::iter(reads).buffered(DECODED_AT_ONCE).try_collect().await?;
+        let slices: Vec<_> = futures::stream::iter(reads).buffered(decoded_at_once()).try_collect().await?;
         Ok([merged].into_iter().chain(slices).collect())
     }
 

@@ -1,7 +1,7 @@
 //! Units of some times, read one after the other: only a few of them are in memory at once.
 
 use super::error::SegmentError;
-use super::late::{DECODED_AT_ONCE, LateSpans, LocatedError, locate};
+use super::late::{LateSpans, LocatedError, decoded_at_once, locate};
 use super::manifest::{Manifest, Segment, SegmentKind};
 use super::ranges::TraceRange;
 use super::reader::busy;
@@ -85,7 +85,7 @@ impl SegmentsInner {
         let mut gathering = Gathering::new(&**fold, plan.ids());
         let parts: Vec<_> = plan.ids().map(|unit| self.part(plan, unit, fold)).collect();
         let (mut done, all) = (0, parts.len() as u64);
-        let mut parts = futures::stream::iter(parts).buffer_unordered(DECODED_AT_ONCE);
+        let mut parts = futures::stream::iter(parts).buffer_unordered(decoded_at_once());
         while let Some(part) = parts.next().await {
             gathering.deliver(&part?)?;
             done += 1;

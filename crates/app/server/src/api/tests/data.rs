@@ -40,7 +40,7 @@ async fn services_and_operations() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_window_that_does_not_fit_in_memory_is_sampled_and_the_response_says_so() {
+async fn a_window_that_does_not_fit_in_memory_is_sampled_as_a_header_states() {
     let server = TestServer::with_shop().await;
     let read = async |memory: u64| {
         let reads = Arc::new(PageReads::new(Arc::new(ProcessMemory::with_resident(memory, 0))));

@@ -24,11 +24,11 @@ async fn gathered(view: &View, read: &[StartRange]) -> ([u64; 2], SliceContents)
     let mut units = view.units(read.to_vec());
     let counts = units.fold(Count { read: read.to_vec(), windows: read.to_vec() }).await.unwrap();
     let counted = counts.all();
-    ([counted.requests, counted.calls], SliceContents::from_slices(&taken(view, read, 0).await))
+    ([counted.requests, counted.calls], SliceContents::from_slices(&selected_slices(view, read, 0).await))
 }
 
 /// One request in 2^`level`, as a round takes them.
-async fn taken(view: &View, read: &[StartRange], level: u32) -> Vec<RequestSlice> {
+async fn selected_slices(view: &View, read: &[StartRange], level: u32) -> Vec<RequestSlice> {
     let mut units = view.units(read.to_vec());
     let take = Take { read: read.to_vec(), levels: Levels::uniform(level) };
     let selected = units.fold(take).await.unwrap().into_slices();
@@ -89,7 +89,7 @@ proptest! {
         };
         let (expected, found) = block_on(async {
             let (_, segments) = of(&batches).await;
-            let expected = SliceContents::from_slices(&taken(&segments.view(), &[EVERYTHING], level).await);
+            let expected = SliceContents::from_slices(&selected_slices(&segments.view(), &[EVERYTHING], level).await);
             let view = segments.view();
             let (first, cached) = (sampled(&view).await, sampled(&view).await);
             compact_all(&segments).await;
