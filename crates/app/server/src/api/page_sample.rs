@@ -34,13 +34,18 @@ tokio::task_local! {
 pub(crate) async fn note_sample(request: Request, next: Next) -> Response {
     let answer = async {
         let mut response = next.run(request).await;
-        let level = LEVEL.with(Cell::get);
-        if level > 0 {
-            response.headers_mut().insert(SAMPLED_ONE_IN, HeaderValue::from(1_u64 << level));
+        if let Some(one_in) = sampled_one_in() {
+            response.headers_mut().insert(SAMPLED_ONE_IN, HeaderValue::from(one_in));
         }
         response
     };
     LEVEL.scope(Cell::new(0), answer).await
+}
+
+/// The share of requests that the response to this request is about, if it is a sample: one in so many.
+pub(crate) fn sampled_one_in() -> Option<u64> {
+    let level = LEVEL.try_with(Cell::get).unwrap_or(0);
+    (level > 0).then_some(1 << level)
 }
 
 /// Reads requests for pages. Large reads take turns.
@@ -79,8 +84,8 @@ fn level(bytes: u64, bytes_max: u64) -> Result<u32, ApiError> {
         return Err(ApiError::new(
             ProblemKind::TooMuchData,
             format_args!(
-                "the requests of the window need about {} MiB; at most {} MiB are read, and a sample of at most {ONE_IN_MAX} times as \
-                 many; choose a shorter window",
+                "the requests of the window need about {} MiB, more than {ONE_IN_MAX} times the {} MiB that a page may have of \
+                 `memory`; choose a shorter one",
                 bytes >> 20,
                 bytes_max >> 20,
             ),

@@ -3,6 +3,7 @@
 use super::tools::{ServerTool, ToolContext};
 use super::trace_text::trace_text;
 use crate::api::incidents::{IncidentParameters, incident, incidents};
+use crate::api::page_sample::sampled_one_in;
 use crate::api::parameters::{Query, count};
 use crate::api::problem::{ApiError, ProblemKind};
 use crate::api::recordings::{RecordingParameters, recordings};
@@ -177,6 +178,10 @@ async fn search_answer(context: ToolContext, arguments: Value) -> Result<ToolAns
         found["scanned"],
         found["omitted"]
     );
+    if let Some(one_in) = sampled_one_in() {
+        let _ =
+            writeln!(out, "Only a sample was searched, one in {one_in} requests: choose a shorter window.\n");
+    }
     for row in rows {
         let latency = Nanos::from_ns(row["latency_ns"].as_u64().unwrap_or_default());
         let _ = writeln!(
