@@ -6,7 +6,8 @@ use clap::Args;
 use laggard_metrics_questions::SampleFacts;
 use laggard_model::{Nanos, Timestamp};
 use laggard_prometheus::{
-    Client, ClientSettings, DEFAULT_QUERIES, Half, PrometheusError, Query, TimeRange, fetch, similar_names,
+    Client, ClientSettings, DEFAULT_QUERIES, Half, PrometheusError, Query, RESOURCE_QUERIES, TimeRange,
+    fetch, similar_names,
 };
 use laggard_report::NamedCount;
 use laggard_samples::SampleTable;
@@ -44,11 +45,13 @@ pub(crate) struct PrometheusInput {
 /// Length of the range when the command line names no start.
 const DAY: Nanos = Nanos::from_secs(86_400);
 
-/// The time that the flags name; now and the day before when they name none.
+/// The time that the flags name, and what is wanted of it; now and the day before when they name none.
 pub(crate) struct QueryRange {
     pub(crate) since: Option<Timestamp>,
     pub(crate) until: Option<Timestamp>,
     pub(crate) window: Nanos,
+    /// Whether memory and network links are wanted too, if no queries are given.
+    pub(crate) has_resources: bool,
 }
 
 /// Names of metrics that are proposed.
@@ -97,6 +100,9 @@ pub(crate) fn query(
             cautions.push(format!("Prometheus knows no series for {:?} in that time.", query.promql));
         }
     }
+    if query_range.has_resources && input.queries.is_empty() {
+        answers += query_resources(&client, &range, table, facts, cautions)?;
+    }
     let missing: Vec<Half> =
         [Half::Transactions, Half::Cpu].into_iter().filter(|half| !known.contains(half)).collect();
     if !missing.is_empty() {
@@ -111,6 +117,31 @@ pub(crate) fn query(
     facts.input.files += answers;
     facts.input.formats.push(NamedCount { name: "prometheus".to_owned(), count: answers });
     Ok(())
+}
+
+/// Runs the queries of memory and network links; returns how many had series. One that the server rejects is a caution: metrics
+/// that have the names of these queries and other labels must not hide what is known of the CPU.
+fn query_resources(
+    client: &Client,
+    range: &TimeRange,
+    table: &mut SampleTable,
+    facts: &mut SampleFacts,
+    cautions: &mut Vec<String>,
+) -> Result<u64, CommandError> {
+    let mut answers = 0;
+    for text in RESOURCE_QUERIES {
+        let query = Query::parse(text).map_err(failure)?;
+        match fetch(client, &query, range, table) {
+            Ok(fetched) => {
+                answers += u64::from(fetched.series > 0);
+                facts.input.bytes += fetched.bytes;
+            }
+            Err(error) => cautions.push(format!(
+                "Prometheus does not answer the query of memory or network links, so that these limits are not known: {error}"
+            )),
+        }
+    }
+    Ok(answers)
 }
 
 /// Wrong settings are invalid usage; anything else is an input that cannot be read.

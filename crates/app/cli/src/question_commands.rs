@@ -82,7 +82,7 @@ impl<Q: SampleQuestion> Run for QuestionArguments<SampleInput, Q> {
             *value = value_in(path)?;
         }
         let settings = question.settings(&self.input.windows).map_err(CommandError::usage)?;
-        let samples = load_samples(&self.input, self.run.threads())?;
+        let samples = load_samples(&self.input, Q::NEEDS_RESOURCES, self.run.threads())?;
         self.write(&Q::answer(settings, samples).map_err(CommandError::usage)?)
     }
 }

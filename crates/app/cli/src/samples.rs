@@ -37,12 +37,14 @@ pub(crate) struct SampleInput {
     pub(crate) memory: usize,
 }
 
-/// Reads everything the flags name into one table of windows.
+/// Reads everything the flags name into one table of windows. `has_resources`: a Prometheus server is asked for memory and
+/// network links as well.
 pub(crate) fn load_samples(
     input: &SampleInput,
+    has_resources: bool,
     threads: NonZeroUsize,
 ) -> Result<WindowedSamples, CommandError> {
-    let mut read = ReadSamples::from_input(input, threads)?;
+    let mut read = ReadSamples::from_input(input, has_resources, threads)?;
     let samples = std::mem::take(&mut read.samples);
     let (table, cautions) = read.table(samples, read.settings.length)?;
     Ok(read.windowed(table, cautions))
@@ -53,7 +55,7 @@ pub(crate) fn load_samples_of_short_period(
     input: &SampleInput,
     threads: NonZeroUsize,
 ) -> Result<WindowedSamples, CommandError> {
-    let read = ReadSamples::from_input(input, threads)?;
+    let read = ReadSamples::from_input(input, false, threads)?;
     let with_length = |length| read.table(read.samples.clone(), length);
     let (table, cautions) = with_length(read.settings.length)?;
     let shorter = shorter_windows(table.windows).find_map(|length| with_length(length).ok());
@@ -73,7 +75,11 @@ struct ReadSamples<'a> {
 }
 
 impl ReadSamples<'_> {
-    fn from_input(input: &SampleInput, threads: NonZeroUsize) -> Result<ReadSamples<'_>, CommandError> {
+    fn from_input(
+        input: &SampleInput,
+        has_resources: bool,
+        threads: NonZeroUsize,
+    ) -> Result<ReadSamples<'_>, CommandError> {
         let settings = input.windows.settings(now()).map_err(CommandError::usage)?;
         let LoadedTables { tables, outcome } = read_inputs(input, threads)?;
         let mut samples = tables.samples;
@@ -83,6 +89,7 @@ impl ReadSamples<'_> {
             since: input.windows.since.map(|_| settings.since),
             until: input.windows.until.map(|_| settings.until),
             window: settings.length,
+            has_resources,
         };
         let only = input.paths.is_empty();
         prometheus::query(&input.prometheus, &range, &mut samples, &mut facts, &mut cautions, only)?;

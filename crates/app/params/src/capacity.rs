@@ -188,6 +188,8 @@ impl DeclaredQuestion for CapacityParams {
 }
 
 impl SampleQuestion for CapacityParams {
+    const NEEDS_RESOURCES: bool = true;
+
     fn value_or_file(&mut self) -> Option<&mut String> {
         self.mix.as_mut()
     }

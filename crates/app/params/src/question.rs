@@ -59,6 +59,9 @@ pub trait DeclaredQuestion: FromParams + Args + ToSchema + Clone + Debug + Send 
 
 /// How a question about samples is answered.
 pub trait SampleQuestion: DeclaredQuestion {
+    /// Whether it is also about memory and network links, so that a server of metrics is asked for them.
+    const NEEDS_RESOURCES: bool = false;
+
     /// A parameter of which the command line also accepts `@FILE`, with the value in a file.
     fn value_or_file(&mut self) -> Option<&mut String> {
         None

@@ -36,8 +36,32 @@ pub const DEFAULT_QUERIES: [&str; 14] = [
     "cores:tier=none=kube_pod_container_resource_limits{resource=\"cpu\"}",
 ];
 
+/// The default queries of memory and network links, for questions about limits; those without series give nothing.
+///
+/// Of a pod, the container that is closest to its limit, which is that of kube-state-metrics or cAdvisor's. Of a process, the
+/// machine on which its metrics are exposed, by the name of the host: memory and the busiest direction of the busiest link with
+/// a known speed, as the node exporter of that host measures them.
+pub const RESOURCE_QUERIES: [&str; 3] = [
+    "memory_utilization:tier=none=max by (namespace, pod) (\
+     max by (namespace, pod, container) (container_memory_working_set_bytes{container!=\"\"}) / \
+     (max by (namespace, pod, container) (kube_pod_container_resource_limits{resource=\"memory\"}) or \
+     max by (namespace, pod, container) (container_spec_memory_limit_bytes{container!=\"\"} > 0)))",
+    "memory_utilization=max by (machine) (\
+     label_replace(1 - node_memory_MemAvailable_bytes / node_memory_MemTotal_bytes, \
+     \"machine\", \"$1\", \"instance\", \"(.*?)(:[0-9]+)?\")) \
+     * on (machine) group_right () (0 * label_replace(process_cpu_seconds_total, \
+     \"machine\", \"$1\", \"instance\", \"(.*?)(:[0-9]+)?\") + 1)",
+    "network_utilization=max by (machine) (label_replace(\
+     irate(node_network_transmit_bytes_total[5m]) / (node_network_speed_bytes > 0) \
+     or label_replace(irate(node_network_receive_bytes_total[5m]) / (node_network_speed_bytes > 0), \
+     \"direction\", \"receive\", \"\", \"\"), \
+     \"machine\", \"$1\", \"instance\", \"(.*?)(:[0-9]+)?\")) \
+     * on (machine) group_right () (0 * label_replace(process_cpu_seconds_total, \
+     \"machine\", \"$1\", \"instance\", \"(.*?)(:[0-9]+)?\") + 1)",
+];
+
 /// Words for measures, with the factor of their unit.
-const WORDS: [(&str, Measure, f64); 20] = [
+const WORDS: [(&str, Measure, f64); 24] = [
     ("utilization", Measure::Utilization, 1.0),
     ("utilization_percent", Measure::Utilization, 0.01),
     ("cpu_seconds_total", Measure::CpuSecondsTotal, 1.0),
@@ -58,6 +82,10 @@ const WORDS: [(&str, Measure, f64); 20] = [
     ("call_seconds_total", Measure::CallSecondsTotal, 1.0),
     ("call_ms_total", Measure::CallSecondsTotal, 1e-3),
     ("clients", Measure::Clients, 1.0),
+    ("memory_utilization", Measure::MemoryUtilization, 1.0),
+    ("memory_utilization_percent", Measure::MemoryUtilization, 0.01),
+    ("network_utilization", Measure::NetworkUtilization, 1.0),
+    ("network_utilization_percent", Measure::NetworkUtilization, 0.01),
 ];
 
 impl Query {
@@ -157,6 +185,10 @@ mod tests {
     fn the_default_queries_can_be_read() {
         for text in DEFAULT_QUERIES {
             assert!(Query::parse(text).unwrap().is_selector(), "{text}");
+        }
+        for text in RESOURCE_QUERIES {
+            let query = Query::parse(text).unwrap();
+            assert!(query.measure.is_of_memory_or_network() && !query.is_selector(), "{text}");
         }
     }
 }

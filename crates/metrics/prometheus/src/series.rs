@@ -1,4 +1,4 @@
-//! Series of a matrix to series of samples: series that differ only in unused labels are summed or averaged.
+//! Series of a matrix to series of samples: series that differ only in unused labels are joined.
 
 use crate::Query;
 use crate::answer::MatrixSeries;
@@ -15,6 +15,8 @@ enum JoinRule {
     Sum,
     /// Values of one instant are averaged.
     Mean,
+    /// The largest value of one instant: the fullest memory, the busiest link.
+    Largest,
 }
 
 const fn joining(measure: Measure) -> JoinRule {
@@ -25,6 +27,7 @@ const fn joining(measure: Measure) -> JoinRule {
         | Measure::CallsTotal
         | Measure::CallSecondsTotal => JoinRule::Counters,
         Measure::Utilization | Measure::ResponseTime | Measure::CallTime => JoinRule::Mean,
+        Measure::MemoryUtilization | Measure::NetworkUtilization => JoinRule::Largest,
         _ => JoinRule::Sum,
     }
 }
@@ -179,6 +182,7 @@ impl<'q> JoinedSeries<'q> {
                     JoinRule::Counters => (event[0].0, total),
                     JoinRule::Sum => (self.start_of(event[0].0), sum),
                     JoinRule::Mean => (self.start_of(event[0].0), mean(event)),
+                    JoinRule::Largest => (self.start_of(event[0].0), largest(event)),
                 };
                 sink.sample(&SampleRecord {
                     time: Timestamp::from_unix_ns(ns),
@@ -202,6 +206,11 @@ impl<'q> JoinedSeries<'q> {
 fn mean(events: &[(i64, f64)]) -> f64 {
     let known: Vec<f64> = events.iter().map(|event| event.1).filter(|value| !value.is_nan()).collect();
     known.iter().sum::<f64>() / known.len() as f64
+}
+
+/// The largest value that is a number; NaN when none is.
+fn largest(events: &[(i64, f64)]) -> f64 {
+    events.iter().fold(f64::NAN, |largest, event| largest.max(event.1))
 }
 
 /// Adds the increment of a counter. A counter that did not exist at the previous reading of its target started at 0.

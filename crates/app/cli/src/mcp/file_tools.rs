@@ -162,7 +162,7 @@ fn sample_answer<Q: SampleQuestion>(
         prometheus: PrometheusInput::default(),
         memory: access.memory_bytes,
     };
-    let samples = load_samples(&input, access.threads)?;
+    let samples = load_samples(&input, Q::NEEDS_RESOURCES, access.threads)?;
     report_answer(&Q::answer(settings, samples).map_err(CommandError::usage)?)
 }
 

@@ -6,5 +6,9 @@ mod capacity;
 mod capacity_limits;
 mod change_costs;
 mod changes;
+mod gate;
+#[expect(dead_code, reason = "tests of changes use more of it")]
+#[path = "../../../changes/tests/it/queue.rs"]
+mod queue;
 mod span_samples;
 mod tpcw_table;
