@@ -1,6 +1,6 @@
 //! Checks that the manual explains everything that the code lists: formats, methods, losses, dependencies.
 
-use crate::outdated::kept;
+use crate::outdated::pinned;
 use crate::repository::{Judgment, Repository, judge};
 
 const LOSSES: &str = "crates/base/model/src/losses.rs";
@@ -71,13 +71,13 @@ fn missing_pages(repository: &Repository) -> Vec<String> {
 /// Crates that stay behind according to the page, although the manifest has another version of them.
 fn raised_after_all(repository: &Repository) -> Vec<String> {
     let manifest = repository.text("Cargo.toml").unwrap_or_default();
-    let is_kept = |name: &str, version: &str| {
+    let is_pinned = |name: &str, version: &str| {
         let prefix = format!("{name} = ");
         let row = manifest.lines().find(|line| line.starts_with(&prefix));
         row.is_some_and(|row| row.contains(&format!("\"{version}\"")))
     };
-    let rows = kept(repository.text(DEPENDENCIES_PAGE).unwrap_or_default()).into_iter();
-    let raised = rows.filter(|row| !is_kept(row.name, row.version));
+    let rows = pinned(repository.text(DEPENDENCIES_PAGE).unwrap_or_default()).into_iter();
+    let raised = rows.filter(|row| !is_pinned(row.name, row.version));
     let says = |name, version| {
         format!("{DEPENDENCIES_PAGE} says that `{name}` stays at {version}; Cargo.toml does not")
     };

@@ -36,9 +36,9 @@ pub(crate) fn report(repository: &Repository) -> io::Result<()> {
     let behind = behind(&printed, &direct);
     let (majors, minors): (Vec<&Behind>, Vec<&Behind>) =
         behind.iter().partition(|row| row.newest != row.allowed);
-    let kept = kept(repository.text(DEPENDENCIES_PAGE).unwrap_or_default());
+    let pinned = pinned(repository.text(DEPENDENCIES_PAGE).unwrap_or_default());
     for Behind { name, locked, newest, .. } in &majors {
-        let reason = kept.iter().find(|row| row.name == name).map(|row| format!("stays: {}", row.reason));
+        let reason = pinned.iter().find(|row| row.name == name).map(|row| format!("stays: {}", row.reason));
         let advice = reason.unwrap_or_else(|| "raise it in Cargo.toml".to_owned());
         say(&format!("{name} {locked} is behind {newest}: {advice}"));
     }
@@ -54,9 +54,9 @@ pub(crate) fn report(repository: &Repository) -> io::Result<()> {
     Ok(())
 }
 
-/// A dependency that is kept behind on purpose.
+/// A dependency that stays behind on purpose.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Kept<'a> {
+pub(crate) struct Pinned<'a> {
     pub(crate) name: &'a str,
     /// The requirement in `Cargo.toml`.
     pub(crate) version: &'a str,
@@ -64,13 +64,13 @@ pub(crate) struct Kept<'a> {
 }
 
 /// The rows of the page's table of crates that stay behind.
-pub(crate) fn kept(page: &str) -> Vec<Kept<'_>> {
+pub(crate) fn pinned(page: &str) -> Vec<Pinned<'_>> {
     let table = page.lines().skip_while(|line| !line.starts_with("| crate | stays at |")).skip(2);
     let rows = table.map_while(|line| line.strip_prefix("| `")?.strip_suffix(" |"));
     let rows = rows.filter_map(|row| {
         let (name, rest) = row.split_once("` | ")?;
         let (version, reason) = rest.split_once(" | ")?;
-        Some(Kept { name, version, reason })
+        Some(Pinned { name, version, reason })
     });
     rows.collect()
 }
@@ -121,8 +121,8 @@ note: to see how you depend on a package, run `cargo tree`
     #[test]
     fn crates_that_stay_behind_are_read_from_the_page() {
         let page = "| `other` | 1 | a |\n\n| crate | stays at | because |\n|---|---|---|\n| `x` | 0.2 | y needs it |\n\n| `z` | 3 | no |\n";
-        assert_eq!(kept(page), [Kept { name: "x", version: "0.2", reason: "y needs it" }]);
-        assert!(kept("").is_empty());
+        assert_eq!(pinned(page), [Pinned { name: "x", version: "0.2", reason: "y needs it" }]);
+        assert!(pinned("").is_empty());
     }
 
     #[test]
