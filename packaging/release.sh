@@ -60,8 +60,8 @@ fi
 if [[ -z $binary ]]; then
     (cd "$root" && cargo build --profile dist --locked --target "$target" --package laggard --bin laggard)
     binary=${CARGO_TARGET_DIR:-$root/target}/$target/dist/laggard
-    if [[ $target == *-musl ]] && LC_ALL=C readelf --program-headers --wide "$binary" | grep -q INTERP; then
-        fail "$binary needs a loader of programs, so it is not static"
+    if [[ $target == *-musl && $(readelf --program-headers --wide "$binary") == *INTERP* ]]; then
+        fail "$binary needs a dynamic loader, so it is not static"
     fi
 fi
 [[ -x $binary ]] || fail "$binary is not a program"
