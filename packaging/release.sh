@@ -60,6 +60,9 @@ fi
 if [[ -z $binary ]]; then
     (cd "$root" && cargo build --profile dist --locked --target "$target" --package laggard --bin laggard)
     binary=${CARGO_TARGET_DIR:-$root/target}/$target/dist/laggard
+    if [[ $target == *-musl && $(readelf --program-headers --wide "$binary") == *INTERP* ]]; then
+        fail "$binary needs a dynamic loader, so it is not static"
+    fi
 fi
 [[ -x $binary ]] || fail "$binary is not a program"
 version=$("$binary" --version | sed -n 's/^laggard //p')
@@ -204,9 +207,9 @@ bill_of_materials() {
     fi
     mkdir "$source"
     (cd "$root" && git ls-files -z | tar --null --files-from=- --create) | tar --extract --directory "$source"
-    (cd "$source" && cargo cyclonedx --quiet --format json --target "$target" --manifest-path crates/app/cli/Cargo.toml)
-    # There is no other JSON beside the program's manifest.
-    mv "$source"/crates/app/cli/*.json "$output/$name"
+    (cd "$source" && cargo cyclonedx --quiet --all --format json --spec-version 1.5 --target "$target" --manifest-path crates/app/cli/Cargo.toml)
+    # There is no other JSON beside the program's manifest. Ids of its own crates are their folders.
+    sed "s|$source|/laggard|g" "$source"/crates/app/cli/*.json >"$output/$name"
     files+=("$name")
 }
 

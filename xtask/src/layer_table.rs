@@ -294,6 +294,8 @@ pub(crate) const LEAVES: &[(&str, &str)] = &[
     ("laggard-agent", "ureq"),
     ("laggard-store", "arrow-array"),
     ("laggard-store", "parquet"),
+    // Optional, with buckets.
+    ("laggard-store", "rustls"),
     ("laggard-store", "tokio"),
     ("laggard-server", "axum"),
     ("laggard-server", "rustls"),

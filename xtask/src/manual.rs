@@ -1,5 +1,6 @@
 //! Checks that the manual explains everything that the code lists: formats, methods, losses, dependencies.
 
+use crate::outdated::pinned;
 use crate::repository::{Judgment, Repository, judge};
 
 const LOSSES: &str = "crates/base/model/src/losses.rs";
@@ -7,7 +8,7 @@ const METHODS: &str = "crates/traces/diagnose/src/diagnose/methods/";
 const CHANGE_METHODS: &str = "crates/metrics/questions/src/methods.rs";
 const ASSEMBLY_PAGE: &str = "docs/manual/assembly.md";
 
-const DEPENDENCIES_PAGE: &str = "docs/dependencies.md";
+pub(crate) const DEPENDENCIES_PAGE: &str = "docs/dependencies.md";
 
 /// The one command that runs every test; README and CI use the same.
 const TEST_COMMAND: &str = "cargo xtask test";
@@ -33,6 +34,7 @@ pub(crate) fn check(repository: &Repository) -> Judgment {
     );
     violations.extend(missing_pages(repository));
     violations.extend(other_test_commands(repository));
+    violations.extend(raised_after_all(repository));
     judge(violations, || format!("{explained} losses and dependencies explained"))
 }
 
@@ -64,6 +66,22 @@ fn missing_pages(repository: &Repository) -> Vec<String> {
     });
     let missing = named.filter(|(page, _)| !repository.has(page));
     missing.map(|(page, path)| format!("{path} names the page {page}, which does not exist")).collect()
+}
+
+/// Crates that stay behind according to the page, although the manifest has another version of them.
+fn raised_after_all(repository: &Repository) -> Vec<String> {
+    let manifest = repository.text("Cargo.toml").unwrap_or_default();
+    let is_pinned = |name: &str, version: &str| {
+        let prefix = format!("{name} = ");
+        let row = manifest.lines().find(|line| line.starts_with(&prefix));
+        row.is_some_and(|row| row.contains(&format!("\"{version}\"")))
+    };
+    let rows = pinned(repository.text(DEPENDENCIES_PAGE).unwrap_or_default()).into_iter();
+    let raised = rows.filter(|row| !is_pinned(row.name, row.version));
+    let says = |name, version| {
+        format!("{DEPENDENCIES_PAGE} says that `{name}` stays at {version}; Cargo.toml does not")
+    };
+    raised.map(|row| says(row.name, row.version)).collect()
 }
 
 fn other_test_commands(repository: &Repository) -> Vec<String> {
@@ -106,6 +124,13 @@ mod tests {
         assert_eq!(check(&good), Ok("3 losses and dependencies explained".to_owned()));
         assert_eq!(check(&repository("`bad_record`", "`serde`")).unwrap_err().len(), 1);
         assert_eq!(check(&repository("`bad_record` `cut_off`", "")).unwrap_err().len(), 1);
+    }
+
+    #[test]
+    fn a_crate_that_stays_behind_has_that_version() {
+        let table = |row: &str| format!("`serde`\n| crate | stays at | because |\n|---|---|---|\n{row}\n");
+        let found = |row: &str| raised_after_all(&repository("", &table(row))).len();
+        assert_eq!([found(""), found("| `serde` | 1 | x |"), found("| `serde` | 0.9 | x |")], [0, 0, 1]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! It reports and fails nothing, since what is newest changes without a change of the repository.
 
 use crate::cargo::cargo;
-use crate::manual::dependencies;
+use crate::manual::{DEPENDENCIES_PAGE, dependencies};
 use crate::repository::Repository;
 use crate::say;
 use std::io;
@@ -36,8 +36,11 @@ pub(crate) fn report(repository: &Repository) -> io::Result<()> {
     let behind = behind(&printed, &direct);
     let (majors, minors): (Vec<&Behind>, Vec<&Behind>) =
         behind.iter().partition(|row| row.newest != row.allowed);
+    let pinned = pinned(repository.text(DEPENDENCIES_PAGE).unwrap_or_default());
     for Behind { name, locked, newest, .. } in &majors {
-        say(&format!("{name} {locked} is behind {newest}: raise it in Cargo.toml"));
+        let reason = pinned.iter().find(|row| row.name == name).map(|row| format!("stays: {}", row.reason));
+        let advice = reason.unwrap_or_else(|| "raise it in Cargo.toml".to_owned());
+        say(&format!("{name} {locked} is behind {newest}: {advice}"));
     }
     for Behind { name, locked, newest, .. } in &minors {
         say(&format!("{name} {locked} is behind {newest}: cargo update"));
@@ -49,6 +52,27 @@ pub(crate) fn report(repository: &Repository) -> io::Result<()> {
         majors.len()
     ));
     Ok(())
+}
+
+/// A dependency that stays behind on purpose.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Pinned<'a> {
+    pub(crate) name: &'a str,
+    /// The requirement in `Cargo.toml`.
+    pub(crate) version: &'a str,
+    pub(crate) reason: &'a str,
+}
+
+/// The rows of the page's table of crates that stay behind.
+pub(crate) fn pinned(page: &str) -> Vec<Pinned<'_>> {
+    let table = page.lines().skip_while(|line| !line.starts_with("| crate | stays at |")).skip(2);
+    let rows = table.map_while(|line| line.strip_prefix("| `")?.strip_suffix(" |"));
+    let rows = rows.filter_map(|row| {
+        let (name, rest) = row.split_once("` | ")?;
+        let (version, reason) = rest.split_once(" | ")?;
+        Some(Pinned { name, version, reason })
+    });
+    rows.collect()
 }
 
 /// The rows of `cargo update --dry-run --verbose` about direct dependencies that are behind.
@@ -93,6 +117,13 @@ mod tests {
     Updating deep v1.0.0 -> v1.0.1
 note: to see how you depend on a package, run `cargo tree`
 ";
+
+    #[test]
+    fn crates_that_stay_behind_are_read_from_the_page() {
+        let page = "| `other` | 1 | a |\n\n| crate | stays at | because |\n|---|---|---|\n| `x` | 0.2 | y needs it |\n\n| `z` | 3 | no |\n";
+        assert_eq!(pinned(page), [Pinned { name: "x", version: "0.2", reason: "y needs it" }]);
+        assert!(pinned("").is_empty());
+    }
 
     #[test]
     fn direct_dependencies_that_are_behind_are_listed() {

@@ -36,8 +36,9 @@ pub(crate) fn facts(outcome: &Outcome) -> InputFacts {
 
 /// Cautions about inputs: those in a folder that no format recognized, and those that look like another format than the user named.
 pub(crate) fn input_cautions(outcome: &Outcome) -> Vec<String> {
-    let skipped = outcome.skipped.first().map(|first| {
-        format!("{} files were skipped, for example {}: {}", outcome.skipped_count, first.name, first.reason)
+    let skipped = outcome.skipped.first().map(|first| match outcome.skipped_count {
+        1 => format!("1 file was skipped, {}: {}", first.name, first.reason),
+        count => format!("{count} files were skipped, for example {}: {}", first.name, first.reason),
     });
     let misnamed = outcome.misnamed.as_ref().map(|MisnamedFormat { name, read_as, looks_like }| {
         format!("{name} looks like {looks_like}, and was read as {read_as}; leave out --format to read it as what it is")

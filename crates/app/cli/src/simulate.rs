@@ -3,11 +3,13 @@
 use crate::exit::{CommandError, Status};
 use crate::output::print;
 use clap::Args;
+use laggard_params::Moment;
 use laggard_simulate::{
     Compression, DayFault, DayFaultKind, DayOutput, DaySettings, DaySummary, Error, OutputFormat, PROFILES,
     Profile, SamplesSummary, Scenario, Settings, Summary, TpcwScenario, TpcwSettings, generate, generate_day,
     tpcw, write_tpcw,
 };
+use laggard_system::now;
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "Examples:
@@ -32,6 +34,9 @@ pub(crate) struct Simulate {
     /// Day: how many times as long the target of the fault takes [default: 1.5]
     #[arg(long, value_name = "N", requires = "fault")]
     factor: Option<f64>,
+    /// Day: when it ends, such as now, so that a server takes its fault for a present one [default: 2026-01-12T10:15Z]
+    #[arg(long, value_name = "TIME", requires = "day", allow_hyphen_values = true)]
+    end: Option<Moment>,
     /// Same seed, same bytes
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -53,6 +58,7 @@ pub(crate) struct Simulate {
 
 /// A day without another length: an hour to compare with, and a window of 15 minutes.
 const DAY_WINDOW_S: u32 = 75 * 60;
+const SECOND_NS: i64 = 1_000_000_000;
 /// How long a day's fault lasts, until the end.
 const FAULT_S: u32 = 12 * 60;
 /// Share of the calls that fail or return early.
@@ -153,12 +159,14 @@ fn day(arguments: &Simulate, profile: Profile) -> Result<Status, CommandError> {
         since_s: window_s.saturating_sub(FAULT_S),
         until_s: window_s,
     });
+    let usual = DaySettings::new(profile, arguments.seed);
     let settings = DaySettings {
+        start_unix_ns: arguments.end.map_or(usual.start_unix_ns, |end| start_of(end, window_s)),
         window_s,
         lost_spans: traces.drop.unwrap_or(0.0),
         clock_skew: !traces.true_clocks,
         fault,
-        ..DaySettings::new(profile, arguments.seed)
+        ..usual
     };
     let output = DayOutput {
         format: arguments.format.unwrap_or(OutputFormat::SpanCsv),
@@ -168,6 +176,12 @@ fn day(arguments: &Simulate, profile: Profile) -> Result<Status, CommandError> {
     let summary = generate_day(&settings, &output, &arguments.directory).map_err(failure)?;
     print(&describe_day(&summary))?;
     Ok(Status::Done)
+}
+
+/// The start of a period of so many seconds, as a whole second.
+fn start_of(end: Moment, window_s: u32) -> i64 {
+    let start = end.at(now()).unix_ns().saturating_sub(i64::from(window_s) * SECOND_NS);
+    start.div_euclid(SECOND_NS) * SECOND_NS
 }
 
 fn samples(arguments: &Simulate, scenario: TpcwScenario) -> Result<Status, CommandError> {

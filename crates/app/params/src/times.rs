@@ -15,7 +15,9 @@ pub fn parse(text: &str) -> Result<Timestamp, String> {
     }
     let instant = text.parse::<jiff::Timestamp>().or_else(|_| {
         let civil = text.parse::<jiff::civil::DateTime>();
-        civil.and_then(|civil| civil.to_zoned(jiff::tz::TimeZone::UTC)).map(|zoned| zoned.timestamp())
+        civil
+            .and_then(|civil| civil.to_zoned_datetime(jiff::tz::TimeZone::UTC))
+            .map(|zoned| zoned.timestamp())
     });
     let nanoseconds = instant.ok().and_then(|instant| i64::try_from(instant.as_nanosecond()).ok());
     nanoseconds.map(Timestamp::from_unix_ns).ok_or_else(|| explain(text))

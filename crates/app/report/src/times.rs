@@ -27,7 +27,7 @@ fn moment(instant: Timestamp, digits: Digits) -> Moment {
     let ns = instant.unix_ns();
     let time =
         jiff::Timestamp::from_nanosecond(i128::from(ns)).expect("64 bits of nanoseconds are within range");
-    let time = time.to_zoned(TimeZone::UTC);
+    let time = time.to_zoned_datetime(TimeZone::UTC);
     let format = match digits {
         Digits::Milliseconds => "%H:%M:%S%.3f",
         Digits::Short if ns.div_euclid(1_000_000_000) % 60 == 0 => "%H:%M",

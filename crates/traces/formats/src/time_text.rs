@@ -178,9 +178,12 @@ fn rfc3339_ns(text: &str) -> Option<i64> {
         Ok(instant) => instant,
         // The parser takes a date alone as midnight; a table with only dates has no usable times.
         Err(_) if text.len() < "2022-08-22T03:53".len() => return None,
-        Err(_) => {
-            text.parse::<jiff::civil::DateTime>().ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp()
-        }
+        Err(_) => text
+            .parse::<jiff::civil::DateTime>()
+            .ok()?
+            .to_zoned_datetime(jiff::tz::TimeZone::UTC)
+            .ok()?
+            .timestamp(),
     };
     i64::try_from(instant.as_nanosecond()).ok()
 }

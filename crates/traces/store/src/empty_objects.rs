@@ -18,6 +18,7 @@ pub(crate) fn empty_objects() -> Arc<dyn ObjectStore> {
 fn part_of(bucket: &str) -> Arc<dyn ObjectStore> {
     use std::sync::atomic::{AtomicU64, Ordering};
     static NEXT: AtomicU64 = AtomicU64::new(0);
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let store = object_store::aws::AmazonS3Builder::from_env().with_bucket_name(bucket).build().unwrap();
     let part = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
     Arc::new(object_store::prefix::PrefixStore::new(store, part))

@@ -165,6 +165,8 @@ fn s3(text: &str, bucket: &str) -> Result<Arc<dyn ObjectStore>, StoreError> {
     use object_store::aws::AmazonS3Builder;
     /// A bucket that does not answer for this long is reported.
     const RETRY_MAX: std::time::Duration = std::time::Duration::from_secs(20);
+    // Fails if the process has one already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let retry = RetryConfig { max_retries: 5, retry_timeout: RETRY_MAX, ..RetryConfig::default() };
     let builder = AmazonS3Builder::from_env().with_bucket_name(bucket).with_retry(retry);
     let built = builder.build().map_err(|error| StoreError::new(format!("{text}: {error}")))?;

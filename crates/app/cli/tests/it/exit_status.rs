@@ -87,6 +87,8 @@ fn impossible_incidents_are_usage_errors() {
         (&["--day", "shop", "--format", "call-log"], &["call-log", "spans"]),
         (&["--day", "shop", "--requests", "9"], &["--requests", "--day"]),
         (&["--fault", "edge"], &["--day"]),
+        (&["--end", "now"], &["--day"]),
+        (&["--day", "small", "--end", "soon"], &["soon", "-15m"]),
     ];
     for (flags, words) in cases {
         let arguments = [&["simulate", "-o", target.to_str().unwrap()], *flags].concat();

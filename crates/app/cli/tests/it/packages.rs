@@ -54,6 +54,12 @@ fn packages() -> Option<&'static Path> {
     made.as_deref()
 }
 
+/// Whether the tool for bills of materials is there.
+fn has_cyclonedx() -> bool {
+    let version = Command::new("cargo").args(["cyclonedx", "--version"]).output();
+    version.is_ok_and(|output| output.status.success())
+}
+
 /// The only file of a folder with this ending.
 fn file(folder: &Path, ending: &str) -> PathBuf {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -91,6 +97,39 @@ fn checksums_match_and_the_archive_has_a_program_that_runs() {
     ] {
         assert!(tree.join(part).is_file(), "{part}");
     }
+}
+
+#[test]
+fn the_bill_of_materials_lists_the_crates_of_the_program() {
+    let Some(folder) = packages() else { return };
+    if !has_cyclonedx() {
+        return skip(Missing::Packages("cargo-cyclonedx"), "there is no cargo-cyclonedx");
+    }
+    let sums = std::fs::read_to_string(folder.join("SHA256SUMS")).unwrap();
+    assert!(sums.contains(".cdx.json\n"), "{sums}");
+    let text = std::fs::read_to_string(file(folder, ".cdx.json")).unwrap();
+    let bill: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((&bill["bomFormat"], &bill["specVersion"]), (&"CycloneDX".into(), &"1.5".into()));
+    let subject = &bill["metadata"]["component"];
+    assert_eq!((&subject["name"], &subject["version"]), (&"laggard".into(), &VERSION.into()));
+    let components = bill["components"].as_array().unwrap();
+    let lock = include_str!("../../../../../Cargo.lock");
+    for component in components {
+        let [name, version] = ["name", "version"].map(|field| component[field].as_str().unwrap());
+        assert!(lock.contains(&format!("name = \"{name}\"\nversion = \"{version}\"\n")), "{name} {version}");
+        let license = &component["licenses"][0];
+        assert!(license["expression"].is_string() || license["license"].is_object(), "{component}");
+    }
+    let component = |name: &str| components.iter().find(|component| component["name"] == name);
+    let parquet = component("parquet").unwrap();
+    assert!(parquet["purl"].as_str().unwrap().starts_with("pkg:cargo/parquet@"), "{parquet}");
+    assert!(parquet["hashes"][0]["content"].as_str().unwrap().len() == 64, "{parquet}");
+    assert!(component("laggard-server").is_some(), "its own crates are parts");
+    assert!(component("proptest").is_none(), "what only tests use is no part");
+    assert!(
+        !text.contains("/tmp/") && !text.contains(env!("CARGO_MANIFEST_DIR")),
+        "it names no folder of the builder's"
+    );
 }
 
 #[test]

@@ -319,6 +319,10 @@ fn the_template_comments_on_the_merge_request() {
 fn every_fork_runs_the_checks_of_the_repository() {
     let workflow = repository(".github/workflows/ci.yml");
     assert!(workflow.contains("pull_request:") && workflow.contains("- run: .ci/run\n"), "{workflow}");
-    let release = repository(".github/workflows/release.yml");
-    assert!(release.contains("packaging/release.sh --target "), "{release}");
+    // The packages of a release are built and tried for every change, not for the first time when it is made.
+    let packages = repository(".github/workflows/packages.yml");
+    assert!(packages.contains("packaging/release.sh --target x86_64-unknown-linux-musl --complete\n"));
+    for caller in [workflow, repository(".github/workflows/release.yml")] {
+        assert!(caller.contains("uses: ./.github/workflows/packages.yml\n"), "{caller}");
+    }
 }

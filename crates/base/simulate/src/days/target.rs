@@ -59,7 +59,7 @@ impl FaultTarget {
             return Err(Error::Setting {
                 name: "fault",
                 value,
-                allowed: "another kind: no operation of this system can have it",
+                allowed: "a kind that an operation of this system can have",
             });
         }
         let operation = candidates[random.index(candidates.len())];

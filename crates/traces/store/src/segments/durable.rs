@@ -5,8 +5,8 @@ use futures::stream::BoxStream;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path as ObjectPath;
 use object_store::{
-    CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore, PutMode,
-    PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions, Result,
+    CopyOptions, Error, Extensions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta,
+    ObjectStore, PutMode, PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions, Result,
 };
 use std::fmt;
 use std::fs::File;
@@ -18,8 +18,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Folder in which objects are written before they are renamed.
 const STAGING: &str = "staging";
 
-/// Objects in a folder of this machine. The object store's own local backend does not call `fsync`; this one
-/// writes a file, syncs it, renames it, and syncs the folder before it confirms that an object is put.
+/// Objects in a folder of this machine. It writes a file, syncs it, renames it, and syncs the folder before it confirms
+/// that an object is put. The object store's own local backend can sync too, but what it was writing at a loss of power
+/// stays beside the objects for good.
 #[derive(Debug)]
 pub struct DurableFolder {
     folder: Arc<PathBuf>,
@@ -72,7 +73,7 @@ impl ObjectStore for DurableFolder {
         tokio::task::spawn_blocking(put)
             .await
             .map_err(|source| Error::JoinError { source })?
-            .map(|()| PutResult { e_tag: None, version: None })
+            .map(|()| PutResult { e_tag: None, version: None, extensions: Extensions::default() })
     }
 
     async fn put_multipart_opts(

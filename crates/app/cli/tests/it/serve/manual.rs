@@ -1,6 +1,6 @@
 //! The commands of the tutorial and of the recipes, run as they are printed.
 //!
-//! A server and a Jaeger stand behind the addresses in them, and times relative to now become the time of the data. A block
+//! A server and a Jaeger stand behind the addresses in them, and with Jaeger times relative to now become the time of the data. A block
 //! ```` ```text ```` below commands is the verdict that they print: `LAGGARD_BLESS=1` writes it anew.
 
 use super::Running;
@@ -97,6 +97,9 @@ impl Reader {
         let server = format!("http://{}", self.server.addresses["http"]);
         let window = "--since 2026-01-12T09:05:00Z --until 2026-01-12T09:10:00Z";
         let command = command.replace("http://127.0.0.1:4316", &server);
+        if !command.contains("--jaeger") {
+            return command;
+        }
         let command =
             command.replace("--jaeger http://localhost:16686", &format!("--jaeger {}", self.jaeger.url()));
         command.replace("--since -15m", window).replace("--since -5m", window)

@@ -92,10 +92,10 @@ fn days_known(earlier: &[i64], now: i64) -> usize {
     ((now - first) / (DAY_MINUTES * MINUTE_NS)).max(1) as usize
 }
 
-fn moment(ns: i64) -> jiff::Zoned {
+fn moment(ns: i64) -> jiff::ZonedDateTime {
     let time =
         jiff::Timestamp::from_nanosecond(i128::from(ns)).expect("64 bits of nanoseconds are within range");
-    time.to_zoned(TimeZone::UTC)
+    time.to_zoned_datetime(TimeZone::UTC)
 }
 
 #[cfg(test)]
