@@ -115,5 +115,8 @@ fn a_report_file_leaves_standard_output_empty() {
     }
     let page = folder.path().join("page.html");
     assert_eq!(report(&traces, &["-o", page.to_str().unwrap()]).text(), "");
-    assert!(std::fs::read_to_string(&page).unwrap().starts_with("<!doctype html>"), "the name says which form");
+    assert!(
+        std::fs::read_to_string(&page).unwrap().starts_with("<!doctype html>"),
+        "the name says which form"
+    );
 }

@@ -122,10 +122,14 @@ impl LeftOut {
         let mut parts = Vec::new();
         if let Some(last) = self.old.iter().max() {
             let until = rfc3339(window_start(table, last + 1));
-            parts.push(format!("{} from before the last application change, until {until}", counted(&self.old)));
+            parts.push(format!(
+                "{} from before the last application change, until {until}",
+                counted(&self.old)
+            ));
         }
         if !self.unexplained.is_empty() {
-            parts.push(format!("{} in which transactions do not explain the CPU", counted(&self.unexplained)));
+            parts
+                .push(format!("{} in which transactions do not explain the CPU", counted(&self.unexplained)));
         }
         (!parts.is_empty()).then(|| {
             format!("Left out because of `{name}`: {}. See `laggard changes`.", parts.join(", and "))
