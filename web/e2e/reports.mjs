@@ -1,14 +1,23 @@
 // Reports as files (`--output html`) at three widths, light and dark: no overflow, no errors, no serious findings of axe.
 
 import assert from "node:assert/strict";
-import { readdirSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, test } from "node:test";
+import { after, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { findings, NARROW, open, overhang, shoot, WIDE, WIDEST } from "./browser.mjs";
 
 /** The expected reports of the tests, or the folder that `LAGGARD_REPORTS` names. */
 const FOLDER = process.env.LAGGARD_REPORTS ?? new URL("../../crates/app/report/tests/golden", import.meta.url).pathname;
+
+const asset = (name) => readFileSync(new URL(`../../crates/app/report/assets/${name}`, import.meta.url), "utf8");
+
+/** The report with its style sheets and its script, which the expected ones are without. */
+function complete(html) {
+  const styled = html.replace(/<style>\s*<\/style>/, () => `<style>\n${asset("colors.css")}${asset("report.css")}</style>`);
+  return styled.replace(/<script>\s*<\/script>/, () => `<script>${asset("report.js")}</script>`);
+}
 
 const LOOKS = [
   { look: "wide-light", size: WIDE, theme: "light", examined: true },
@@ -19,13 +28,18 @@ const LOOKS = [
 ];
 
 describe("reports", () => {
+  const folder = mkdtempSync(join(tmpdir(), "laggard-reports-"));
+  after(() => rmSync(folder, { recursive: true }));
   const names = readdirSync(FOLDER).filter((name) => name.endsWith(".html"));
 
   test("there are some", () => assert.ok(names.length > 0, FOLDER));
 
   for (const name of names) {
     test(name, async () => {
-      const url = pathToFileURL(join(FOLDER, name)).href;
+      const html = complete(readFileSync(join(FOLDER, name), "utf8"));
+      assert.match(html, /\.scroll \{[^]*querySelectorAll/, "it has its style sheet and its script");
+      writeFileSync(join(folder, name), html);
+      const url = pathToFileURL(join(folder, name)).href;
       const page = await open(url, { clock: null });
       try {
         await page.goto(url);
