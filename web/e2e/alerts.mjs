@@ -49,7 +49,7 @@ describe("alerts", () => {
     const page = await alerts("none");
     assert.equal(await heading(page), "No alerts in this window");
     assert.doesNotMatch(await entry(page).innerText(), /open/);
-    assert.match(await page.locator("main").innerText(), /nothing is slower than before\.\s*Nobody is notified\./);
+    assert.match(await page.locator("main").innerText(), /nothing is slower than before\.\s*No receivers are configured\./);
   });
 
   test("an incident shows its verdict clause by clause", async () => {
@@ -65,6 +65,13 @@ describe("alerts", () => {
     await page.getByRole("link", { name: "evidence" }).first().click();
     await settled(page);
     assert.equal(new URL(page.url()).pathname, "/verdict");
+    await page.goBack();
+    await settled(page);
+    await page.locator('main a[href^="/traces/"]').first().click();
+    await settled(page);
+    assert.match(new URL(page.url()).pathname, /^\/traces\/[0-9a-f]{32}$/);
+    await page.getByRole("complementary", { name: /^Suspect: / }).waitFor();
+    assert.equal(new URL(page.url()).searchParams.get("usual_until"), "2026-01-12T09:45:00Z");
   });
 
   test("deployments are listed and link to the hour after them", async () => {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { startStub } from "../stub/server.mjs";
 import { findings, NARROW, open, overhang, PAGES, shoot, visit, WIDE, WIDEST } from "./browser.mjs";
-import { PLACES } from "./views.mjs";
+import { placesOf } from "./views.mjs";
 
 /** Each theme and each width is examined once by axe, which is slow; screenshots are taken of all. */
 const LOOKS = [
@@ -13,16 +13,15 @@ const LOOKS = [
   { look: "narrow-dark", size: NARROW, theme: "dark", examined: true },
   { look: "narrow-light", size: NARROW, theme: "light" },
   { look: "widest-light", size: WIDEST, theme: "light" },
+  { look: "widest-dark", size: WIDEST, theme: "dark" },
 ];
 
-/** Which pages are shown in which scenario; `one` is shown everywhere. */
-const FULL = PLACES.map((view) => ({ ...view, scenario: "one", looks: LOOKS }));
+/** Every page with one suspect, with none, and with a thousand in hundreds of services; some pages in further scenarios. */
+const FULL = ["one", "none", "thousand"].flatMap((scenario) => placesOf(scenario).map((view) => ({ ...view, scenario, looks: LOOKS })));
 const some = (scenario, names, looks) =>
-  PLACES.filter((view) => names.includes(view.name)).map((view) => ({ ...view, scenario, looks: LOOKS.filter(({ look }) => looks.includes(look)) }));
+  placesOf(scenario).filter((view) => names.includes(view.name)).map((view) => ({ ...view, scenario, looks: LOOKS.filter(({ look }) => looks.includes(look)) }));
 
 const OTHERS = [
-  ...some("none", ["map", "latency", "overview", "verdict", "categories", "compare", "changes", "alerts"], ["wide-light", "narrow-dark"]),
-  ...some("thousand", ["map", "latency", "overview", "verdict", "categories", "alerts", "search", "status"], ["wide-dark", "narrow-light"]),
   ...some("several", ["verdict", "changes", "signature", "capacity"], ["wide-light", "narrow-dark"]),
   ...some("empty", ["map", "latency", "overview", "verdict", "categories", "search", "status", "alerts"], ["wide-light", "narrow-dark"]),
   ...some("insufficient", ["verdict"], ["wide-light"]),
@@ -36,6 +35,7 @@ async function look(page, { name, scenario }, { look, size, theme, examined }) {
   await page.evaluate(() => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))));
   await shoot(page, `${name}-${scenario}-${look}`);
   assert.equal(await overhang(page), 0, `${look}: the page is wider than its window`);
+  if (size === WIDE) assert.ok((await page.getByRole("navigation", { name: "Pages" }).boundingBox()).height < 48, "the navigation is in one row");
   if (examined) assert.deepEqual(await findings(page), [], look);
 }
 

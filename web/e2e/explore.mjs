@@ -65,6 +65,26 @@ describe("exploring", () => {
     await page.waitForFunction(() => !location.search.includes("from="));
   });
 
+  test("a drag over the waterfall zooms, twice as deep, and selects no span", async () => {
+    await visit(page, "/traces/5b8efff798038103d269b633813fc60c");
+    const lane = page.getByRole("treegrid", { name: "Spans" }).getByRole("row").nth(1).locator(".lane");
+    await lane.scrollIntoViewIfNeeded();
+    await drag(page, await lane.boundingBox(), [0.2, 0.5], [0.7, 0.5]);
+    await page.waitForFunction(() => location.search.includes("from="));
+    const first = params(page);
+    assert.equal(first.span, undefined);
+    assert.ok(Math.abs((3.5 * Number(first.from)) / Number(first.to) - 1) < 0.05, `${first.from} to ${first.to}`);
+    await settled(page);
+    await drag(page, await lane.boundingBox(), [0.25, 0.5], [0.75, 0.5]);
+    await page.waitForFunction((to) => new URL(location.href).searchParams.get("to") !== to, first.to);
+    const second = params(page);
+    const length = Number(first.to) - Number(first.from);
+    assert.ok(Math.abs((Number(second.from) - Number(first.from)) / length - 0.25) < 0.02, `${second.from} to ${second.to} in ${first.from} to ${first.to}`);
+    assert.ok(Math.abs((Number(second.to) - Number(second.from)) / length - 0.5) < 0.02, `${second.from} to ${second.to} in ${first.from} to ${first.to}`);
+    await lane.click();
+    await page.waitForFunction(() => location.search.includes("span="));
+  });
+
   test("a trace has a flame graph", async () => {
     await visit(page, OF_SUSPECT);
     await page.getByRole("button", { name: "Flame graph" }).click();

@@ -8,7 +8,7 @@
 import { after } from "node:test";
 import { stop } from "./browser.mjs";
 
-const ALL = ["appearance", "walk", "windows", "explore", "questions", "alerts", "failures", "hostile", "real"];
+const ALL = ["appearance", "reports", "walk", "windows", "explore", "questions", "alerts", "failures", "hostile", "real"];
 
 for (const name of process.env.LAGGARD_E2E?.split(",") ?? ALL) await import(`./${name}.mjs`);
 

@@ -94,6 +94,7 @@ describe("without a mouse", () => {
 
   test("a form can be filled and submitted by keyboard", async () => {
     await visit(page, `/search?${HOUR}`);
+    assert.equal(await page.getByRole("table", { name: "Requests found" }).getByRole("row").count(), 101, "a head, and all requests up to the limit");
     await page.getByLabel("From, ms").focus();
     await page.keyboard.type("100");
     await page.keyboard.press("Enter");

@@ -35,6 +35,8 @@ export interface Route {
   /** `/categories/:id`: a part with a colon matches anything but a slash. */
   path: string;
   title: string;
+  /** Its name in the navigation, if the title is too long for it. */
+  short?: string;
   /** Where it stands in the navigation; pages without one are reached from others. */
   group?: "Now" | "Questions" | "Data";
   /** The key that goes there after `g`. */
@@ -49,7 +51,7 @@ export const ROUTES: Route[] = [
   { path: "/incidents", title: "Incidents", group: "Now", key: "i", page: Incidents },
   { path: "/incidents/:id", title: "Incident", page: Incident },
   { path: "/verdict", title: "Verdict", group: "Now", key: "v", page: Verdict },
-  { path: "/map", title: "Service map", group: "Now", key: "p", page: ServiceMap },
+  { path: "/map", title: "Service map", short: "Map", group: "Now", key: "p", page: ServiceMap },
   { path: "/latency", title: "Latency", group: "Now", key: "l", page: Latency },
   { path: "/categories", title: "Categories", group: "Now", key: "c", page: Categories },
   { path: "/categories/:id", title: "Category", page: Category },
@@ -59,7 +61,7 @@ export const ROUTES: Route[] = [
   { path: "/deployments", title: "Deployments", group: "Now", key: "y", page: Deployments },
   { path: "/compare", title: "Compare", group: "Questions", key: "d", page: Compare },
   ...SAMPLE_FORMS.map(({ name, title, key }): Route => ({ path: `/${name}`, title, group: "Questions", key, page: Samples })),
-  { path: "/kernel", title: "Kernel traces", group: "Questions", key: "k", page: Kernel },
+  { path: "/kernel", title: "Kernel traces", short: "Kernel", group: "Questions", key: "k", page: Kernel },
   { path: "/alerts", title: "Alerts", group: "Data", key: "a", page: Alerts },
   { path: "/import", title: "Import", group: "Data", key: "m", page: Import },
   { path: "/jobs", title: "Jobs", group: "Data", key: "j", page: Jobs },

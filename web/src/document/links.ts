@@ -1,7 +1,7 @@
 // Where the names in a document lead.
 
 import { address, changed, type Changes, fixed, link, linkTo } from "../app/address.svelte.ts";
-import type { PageLink, TraceSuspect, Window } from "../api/generated.ts";
+import type { AlertRow, Interval, PageLink, Window } from "../api/generated.ts";
 
 /** The parameters of an interval in nanoseconds. */
 export function interval({ since_ns, until_ns }: { since_ns: number; until_ns: number }): Changes {
@@ -9,7 +9,7 @@ export function interval({ since_ns, until_ns }: { since_ns: number; until_ns: n
 }
 
 /** The parameters of a suspect that a trace is an example of. */
-function suspectOf({ service, operation, usual }: TraceSuspect): Changes {
+function suspectOf({ service, operation, usual }: { service: string; operation: string; usual?: Interval | null }): Changes {
   const time = usual ? interval(usual) : {};
   return { suspect_service: service, suspect_operation: operation, usual_since: time.since, usual_until: time.until };
 }
@@ -28,6 +28,11 @@ export function hrefOf(page: PageLink, window: Window | null | undefined): strin
     case "executions":
       return changed({ question: "path", executions: page.delimiter });
   }
+}
+
+/** The address of a slow request of an alert, with what it suspects and the time that calls are compared with. */
+export function slowRequest({ window, baseline, service, operation }: AlertRow, trace: string): string {
+  return linkTo("/traces", trace, { ...interval(window), ...suspectOf({ service, operation, usual: baseline }) });
 }
 
 /** With a capital letter and, for sentences, a full stop. */

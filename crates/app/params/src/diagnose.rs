@@ -18,8 +18,8 @@ use utoipa::ToSchema;
 #[group(skip)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct DiagnoseParams {
-    /// Leave out requests that start before this: RFC 3339, `2026-01-12 09:10` (UTC), a Unix time in s, ms, µs or ns, or so
-    /// long before now: -15m
+    /// Leave out requests that start before this: RFC 3339, `2026-01-12 09:10` (UTC), a Unix time in s, ms, µs or ns, or
+    /// relative to now: -15m
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub since: Option<Moment>,
     /// Leave out requests that start after this

@@ -1,4 +1,4 @@
-//! Moments: a time, or so long before now.
+//! Moments: a time, or relative to now.
 
 use crate::times;
 use laggard_model::{Nanos, Timestamp};
@@ -13,7 +13,7 @@ use std::str::FromStr;
 pub enum Moment {
     /// A time.
     At(Timestamp),
-    /// So long before now.
+    /// This long before now.
     BeforeNow(Nanos),
 }
 

@@ -18,8 +18,8 @@ pub struct Windows {
     #[arg(long, value_name = "LENGTH", default_value = "60s")]
     #[schema(value_type = String)]
     pub window: Text<WindowLength>,
-    /// Leave out windows that start before this: RFC 3339, `2026-01-12 09:10` (UTC), a Unix time in s, ms, µs or ns, or so
-    /// long before now: -1d
+    /// Leave out windows that start before this: RFC 3339, `2026-01-12 09:10` (UTC), a Unix time in s, ms, µs or ns, or
+    /// relative to now: -1d
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub since: Option<Moment>,
     /// Leave out windows that end after this

@@ -125,6 +125,9 @@ fn one_data_set_is_split_in_time() {
     let overlapping =
         compare(&[before], &["--before-until", "2026-01-12T08:40:00Z", "--since", "2026-01-12T08:20:00Z"]);
     assert!(overlapping.json()["cautions"].to_string().contains("overlap"));
+    let in_turn = ["--before-until", "2026-01-12T08:30:00Z", "--since", "2026-01-12T08:30:00Z"];
+    let in_turn = compare(&[before], &in_turn).json();
+    assert!(!in_turn["cautions"].to_string().contains("overlap"), "{}", in_turn["cautions"]);
 }
 
 #[test]

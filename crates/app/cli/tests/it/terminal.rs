@@ -113,4 +113,10 @@ fn a_report_file_leaves_standard_output_empty() {
         assert_eq!(report(&traces, &flags).text(), "", "{form}");
         assert_eq!(std::fs::read_to_string(&file).unwrap(), printed, "{form}");
     }
+    let page = folder.path().join("page.html");
+    assert_eq!(report(&traces, &["-o", page.to_str().unwrap()]).text(), "");
+    assert!(
+        std::fs::read_to_string(&page).unwrap().starts_with("<!doctype html>"),
+        "the name says which form"
+    );
 }

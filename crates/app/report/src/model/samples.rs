@@ -78,16 +78,23 @@ impl SampleSummary {
             gaps => format!(" ({})", numbers::counted(gaps, "gap")),
         };
         format!(
-            "Read {records} from {} ({}{}): {}{gaps} of {}, {}, {}{}.",
-            numbers::counted(self.files, "input"),
-            numbers::bytes(self.bytes),
-            self.format_names(),
+            "Read {records} from {}: {}{gaps} of {}, {}, {}{}.",
+            self.origin(),
             numbers::counted(self.windows, "window"),
             seconds(self.window_s),
             numbers::counted(self.transactions.len() as u64, "transaction type"),
             numbers::counted(self.servers.len() as u64, "server"),
             self.time(),
         )
+    }
+
+    /// `2 inputs (804 kB, sample-csv)`; what is stored already has no size.
+    fn origin(&self) -> String {
+        if self.bytes == 0 && matches!(self.formats.as_slice(), [only] if only.name == "store") {
+            return "the store".to_owned();
+        }
+        let files = numbers::counted(self.files, "input");
+        format!("{files} ({}{})", numbers::bytes(self.bytes), self.format_names())
     }
 
     fn format_names(&self) -> String {

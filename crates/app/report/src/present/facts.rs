@@ -94,13 +94,7 @@ pub(crate) fn sampling(sampling: &Sampling) -> Option<String> {
 
 /// The input in whole sentences.
 pub(crate) fn read(input: &Input) -> String {
-    let mut sentence = format!(
-        "Read {} from {} ({}{})",
-        records(input),
-        numbers::counted(input.files, "input"),
-        numbers::bytes(input.bytes),
-        formats(input)
-    );
+    let mut sentence = format!("Read {} from {}", records(input), origin(input));
     sentence.push_str(&format!(
         ": {}, {} of {} on {}",
         numbers::counted(input.requests, "complete request"),
@@ -111,6 +105,15 @@ pub(crate) fn read(input: &Input) -> String {
     sentence.push_str(&identity(input));
     sentence.push('.');
     sentence
+}
+
+/// `2 inputs (25.5 MB, otlp-json)`; what is stored already has no size.
+fn origin(input: &Input) -> String {
+    if input.bytes == 0 && matches!(input.formats.as_slice(), [only] if only.name == "store") {
+        return "the store".to_owned();
+    }
+    let files = numbers::counted(input.files, "input");
+    format!("{files} ({}{})", numbers::bytes(input.bytes), formats(input))
 }
 
 fn records(input: &Input) -> String {

@@ -4,9 +4,9 @@ use super::latencies::quantile;
 use laggard_engine::{RequestView, Requests};
 use laggard_formats::attribute_name;
 use laggard_localize::AttributeSettings;
-use laggard_localize::compare::fisher_exact;
+use laggard_localize::compare::{Stratum, fisher_exact, stratified_test};
 use laggard_model::{Attribute, AttributeSetId, OperationId, ReplicaId, ServiceId, Status, attributes_in};
-use laggard_numeric::{Alternative, benjamini_hochberg, mann_whitney, spread_evenly};
+use laggard_numeric::{benjamini_hochberg, spread_evenly};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use utoipa::ToSchema;
@@ -58,15 +58,15 @@ pub(crate) struct SlowerOperation {
     service: String,
     operation: String,
     kind: &'static str,
-    /// Requests that were ranked of each side, of those that call it.
+    /// Requests that were ranked of each side, of those that call it and whose entry both sides have.
     selected: u64,
     rest: u64,
     /// Median of its own time in a selected request, and in another.
     selected_p50_ns: u64,
     rest_p50_ns: u64,
-    /// The chance that it takes longer in a selected request than in another.
+    /// The chance that it takes longer in a selected request than in another with the same entry.
     chance: f64,
-    /// Of the two-sided test, adjusted (Benjamini–Hochberg).
+    /// Of the two-sided test within entries, adjusted (Benjamini–Hochberg).
     p_value: f64,
 }
 
@@ -190,28 +190,25 @@ impl<'a> Compared<'a> {
         found.push((difference(DifferenceKind::Error, "", "", ""), counts));
     }
 
-    /// Operations whose own time in a request differs, the largest difference of the medians first.
+    /// Operations whose own time in a request differs between requests with the same entry, the largest difference of the
+    /// medians first.
     pub(crate) fn operations(&self) -> Vec<SlowerOperation> {
-        let mut times: BTreeMap<OperationId, [Vec<f64>; 2]> = BTreeMap::new();
-        for (side, numbers) in [self.selected, self.rest].into_iter().enumerate() {
-            for number in spread_evenly(numbers.len(), RANKED_MAX).map(|index| numbers[index]) {
-                let request = self.requests.request(number);
-                let mut own: BTreeMap<OperationId, f64> = BTreeMap::new();
-                for (&operation, time) in request.tree().operation.iter().zip(request.self_time()) {
-                    *own.entry(operation).or_default() += time.ns() as f64;
-                }
-                own.into_iter()
-                    .for_each(|(operation, ns)| times.entry(operation).or_default()[side].push(ns));
-            }
-        }
-        times.retain(|_, sides| sides.iter().all(|side| side.len() >= RANKED_MIN));
-        let tests: Vec<_> = times.values().map(|[a, b]| mann_whitney(a, b, Alternative::TwoSided)).collect();
+        let mut times = self.own_times();
+        times.retain(|_, kinds| {
+            // What only one side has is not compared.
+            kinds.retain(|_, kind| !kind.before.is_empty() && !kind.after.is_empty());
+            let values = |side: fn(&Stratum) -> usize| kinds.values().map(side).sum::<usize>();
+            values(|kind| kind.after.len()).min(values(|kind| kind.before.len())) >= RANKED_MIN
+        });
+        let strata = times.into_iter().map(|(operation, kinds)| (operation, kinds.into_values().collect()));
+        let strata: Vec<(OperationId, Vec<Stratum>)> = strata.collect();
+        let tests: Vec<_> = strata.iter().map(|(_, kinds)| stratified_test(kinds)).collect();
         let p: Vec<f64> = tests.iter().map(|test| test.p_value).collect();
-        let rows = times.into_iter().zip(tests).zip(benjamini_hochberg(&p));
+        let rows = strata.iter().zip(tests).zip(benjamini_hochberg(&p));
         let mut differing: Vec<SlowerOperation> = rows
             .filter(|(_, p_value)| *p_value <= Compared::level())
-            .map(|(((operation, sides), test), p_value)| {
-                self.slower(operation, sides, (test.effect, p_value))
+            .map(|(((operation, kinds), test), p_value)| {
+                self.slower(*operation, kinds, (test.effect, p_value))
             })
             .collect();
         differing.sort_by(|a, b| {
@@ -222,14 +219,37 @@ impl<'a> Compared<'a> {
         differing
     }
 
+    /// The own time of each operation in a request, in nanoseconds, by the entry of the request: the others before, the
+    /// selected after.
+    fn own_times(&self) -> BTreeMap<OperationId, BTreeMap<OperationId, Stratum>> {
+        let mut times: BTreeMap<OperationId, BTreeMap<OperationId, Stratum>> = BTreeMap::new();
+        for (is_selected, numbers) in [(true, self.selected), (false, self.rest)] {
+            for number in spread_evenly(numbers.len(), RANKED_MAX).map(|index| numbers[index]) {
+                let request = self.requests.request(number);
+                let operations = &request.tree().operation;
+                let Some(&entry) = operations.first() else { continue };
+                let mut own: BTreeMap<OperationId, u64> = BTreeMap::new();
+                for (&operation, time) in operations.iter().zip(request.self_time()) {
+                    *own.entry(operation).or_default() += time.ns();
+                }
+                for (operation, ns) in own {
+                    let kind = times.entry(operation).or_default().entry(entry).or_default();
+                    if is_selected { kind.after.push(ns) } else { kind.before.push(ns) }
+                }
+            }
+        }
+        times
+    }
+
     fn slower(
         &self,
         operation: OperationId,
-        sides: [Vec<f64>; 2],
+        kinds: &[Stratum],
         (chance, p_value): (f64, f64),
     ) -> SlowerOperation {
         let key = self.requests.names().operation_key(operation);
-        let [selected, rest] = sides.map(|side| side.into_iter().map(|ns| ns as u64).collect::<Vec<u64>>());
+        let selected: Vec<u64> = kinds.iter().flat_map(|kind| &kind.after).copied().collect();
+        let rest: Vec<u64> = kinds.iter().flat_map(|kind| &kind.before).copied().collect();
         let median = |side: &[u64]| quantile(&mut side.to_vec(), 50).unwrap_or(0);
         SlowerOperation {
             service: key.service.to_owned(),

@@ -118,19 +118,18 @@ impl LeftOut {
     fn sentence(&self, table: &WindowTable, server: &ServerWindows) -> Option<String> {
         let name = if server.server.is_empty() { "the server" } else { &server.server };
         let name = plain(name);
+        let counted = |windows: &[usize]| laggard_report::counted(windows.len() as u64, "window");
         let mut parts = Vec::new();
         if let Some(last) = self.old.iter().max() {
             let until = rfc3339(window_start(table, last + 1));
             parts.push(format!(
-                "{} windows from before the last application change, until {until}",
-                self.old.len()
+                "{} from before the last application change, until {until}",
+                counted(&self.old)
             ));
         }
         if !self.unexplained.is_empty() {
-            parts.push(format!(
-                "{} windows in which transactions do not explain the CPU",
-                self.unexplained.len()
-            ));
+            parts
+                .push(format!("{} in which transactions do not explain the CPU", counted(&self.unexplained)));
         }
         (!parts.is_empty()).then(|| {
             format!("Left out because of `{name}`: {}. See `laggard changes`.", parts.join(", and "))

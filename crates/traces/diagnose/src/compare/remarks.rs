@@ -102,8 +102,9 @@ fn few_in_common(sets: [&PopulationSummary; 2]) -> Option<String> {
     })
 }
 
+/// Whether more than one instant is in both: windows that follow each other have that one in common.
 fn windows_overlap(populations: [&ComparedPopulation<'_>; 2]) -> bool {
     let [before, after] = populations.map(|set| set.population);
     let same = std::ptr::eq(before.requests, after.requests);
-    same && before.since <= after.until && after.since <= before.until
+    same && before.since < after.until && after.since < before.until
 }

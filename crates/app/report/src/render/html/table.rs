@@ -97,8 +97,10 @@ fn has_remark_column(table: &Table) -> bool {
     noted && !table.columns.iter().any(|column| column.kind == ColumnKind::Name)
 }
 
+/// How a column is sorted; one without a title has nothing to press.
 const fn sort(column: &Column) -> Option<&'static str> {
     match column.kind {
+        _ if column.title.is_empty() => None,
         ColumnKind::Number => Some("number"),
         ColumnKind::Name | ColumnKind::Text => Some("text"),
         ColumnKind::Prose | ColumnKind::Graphic => None,

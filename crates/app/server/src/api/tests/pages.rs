@@ -176,3 +176,28 @@ async fn attributes_are_listed_and_searched_for() {
     assert_eq!(found("service.version%3D3").await, 0);
     server.get("/api/v1/search?attributes=version").await.problem(400);
 }
+
+/// `list` takes long, and `read` with it: among requests for `list` nothing differs.
+#[tokio::test(flavor = "multi_thread")]
+async fn kinds_of_requests_are_not_compared_with_each_other() {
+    let server = TestServer::empty().await;
+    let mut batch = Batch::default();
+    for index in 0..200_i64 {
+        let (start, trace) = (START + index * 3 * SECOND, index as u128 + 1);
+        let (entry, times) = if index % 2 == 0 { ("list", 10) } else { ("get", 1) };
+        let spread = index / 2 % 10 * MS / 100;
+        let whole = ("web-1", Status::Ok, start, times * 10 * MS + spread);
+        batch.span(&span(trace, 1, None, ("web", entry, SpanKind::Server), whole));
+        let read = ("db-1", Status::Unset, start + 2 * MS, times * 4 * MS);
+        batch.span(&span(trace, 2, Some(1), ("db", "read", SpanKind::Server), read));
+    }
+    server.append(batch).await;
+    // Most requests for `list`, and none for `get`.
+    let slow = format!("/api/v1/latency-map/compare?min_ns=100020000&{}", shop_window());
+    let compared = server.ok(&slow).await;
+    assert_eq!((&compared["selected"], &compared["rest"]), (&json!(80), &json!(120)));
+    let operations = compared["operations"].as_array().unwrap();
+    let names: Vec<_> = operations.iter().map(|one| &one["operation"]).collect();
+    assert_eq!(names, [&json!("list")], "`read` is as long in the other requests for `list`: {operations:?}");
+    assert_eq!((&operations[0]["selected"], &operations[0]["rest"]), (&json!(80), &json!(20)));
+}
