@@ -284,6 +284,14 @@ impl EvaluationRun {
     ) -> Result<(Evaluation, u64), Skipped> {
         let end = self.end.expect("an evaluation without data is skipped");
         let alerts = tenant_alerts.state().alerts.clone();
+        let has_baseline = self.detection().baselines(end).any(|baseline| reader.spans(baseline) > 0);
+        if !has_baseline && !self.is_silent && alerts.active.is_empty() {
+            // Of a new system, many spans would be read for nothing.
+            return Err(Skipped::new(
+                EvaluationOutcome::TooLittleData,
+                "nothing is stored from before the window, so that there is no baseline yet",
+            ));
+        }
         let mut detection = self.fit_to_memory(reader, end);
         let mut needed = detection.needed(&alerts, end);
         detection.retain_other_windows(end, |window| fits(reader, window));

@@ -99,6 +99,12 @@ impl Detection {
         Compared::last(length, baseline, end)
     }
 
+    /// The baselines of all windows that end at a time.
+    pub fn baselines(&self, end: Timestamp) -> impl Iterator<Item = Window> {
+        let others = self.other_windows.iter().map(move |length| self.other_compared(*length, end));
+        [self.compared(end)].into_iter().chain(others).map(|compared| compared.baseline)
+    }
+
     /// The other windows that are to be evaluated again.
     fn due(&self, alerts: &AlertList, end: Timestamp) -> impl Iterator<Item = Nanos> {
         self.other_windows.iter().copied().filter(move |length| {

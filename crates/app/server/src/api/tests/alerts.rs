@@ -119,10 +119,15 @@ async fn parameters_of_alerts_are_checked() {
 
 /// Waits until an evaluation has this outcome.
 async fn evaluated(server: &TestServer, outcome: &str) -> Value {
+    until(server, |answer| answer["last"]["outcome"] == outcome).await
+}
+
+/// Waits until the alerts meet a condition.
+async fn until(server: &TestServer, is_met: impl Fn(&Value) -> bool) -> Value {
     let started = Instant::now();
     loop {
         let answer = server.ok("/api/v1/alerts").await;
-        if answer["last"]["outcome"] == outcome {
+        if is_met(&answer) {
             return answer;
         }
         assert!(started.elapsed() < Duration::from_secs(60), "{answer}");
@@ -162,8 +167,11 @@ async fn a_skipped_evaluation_has_a_reason() {
     // Imported historical data never triggers alerts.
     server.append(shop()).await;
     evaluated(&server, "old_data").await;
+    server.append(recent(30)).await;
+    let new = evaluated(&server, "too_little_data").await;
+    assert!(new["last"]["text"].as_str().unwrap().contains("no baseline yet"), "{new}");
     server.append(recent(150)).await;
-    let few = evaluated(&server, "too_little_data").await;
+    let few = until(&server, |answer| answer["last"]["text"].as_str().unwrap().contains("are needed")).await;
     assert!(few["last"]["text"].as_str().unwrap().contains("100 are needed"), "{few}");
     assert_eq!((&few["last_evaluated"], &few["alerts"]), (&Value::Null, &json!([])));
     let metrics = server.get("/metrics").await.text();
