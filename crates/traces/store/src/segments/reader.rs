@@ -178,6 +178,9 @@ impl SegmentsInner {
         levels: u32,
     ) -> Result<Arc<RequestSlice>, SegmentError> {
         let key = (SliceKey::Segment(segment.number), levels);
+        if let Some(known) = self.slices.get(&key) {
+            return Ok(known);
+        }
         let turns = &self.slice_turns;
         let _turn = turns[segment.number as usize % turns.len()].lock().await;
         if let Some(known) = self.slices.get(&key) {
