@@ -31,7 +31,7 @@ impl StoredUnits {
         self.fold_with_progress(fold, &|_, _| {}).await
     }
 
-    /// The same; `progress` is told how many of how many units are done.
+    /// The same; `progress` is called with how many of how many units are done.
     ///
     /// # Errors
     /// As above.

@@ -41,7 +41,7 @@ pub struct StoredData {
     observer: Arc<ProgressObserver>,
 }
 
-/// Is told of each step of an answer: its name, and how many of how many parts of it are done; 0 of 0 if that is not known.
+/// Called for each step of an answer, with its name and how many of how many parts of it are done; 0 of 0 if that is not known.
 type ProgressObserver = dyn Fn(&'static str, u64, u64) + Send + Sync;
 
 /// A question is asked again this many times when a server has replaced what it read meanwhile.
@@ -86,8 +86,8 @@ impl StoredData {
         })
     }
 
-    /// The same data; `observer` is told of each step of an answer: its name, and how many of how many parts of it are done, 0 of 0 if
-    /// that is not known.
+    /// The same data; `observer` is called for each step of an answer, with its name and how many of how many parts of it are done, 0 of
+    /// 0 if that is not known.
     #[must_use]
     pub fn with_progress(
         self,
@@ -180,7 +180,7 @@ impl From<ApiError> for QueryError {
     }
 }
 
-/// Tells an observer of the steps of a question until it is answered.
+/// Reports the steps of a question to an observer until it is answered.
 fn watch(progress: &Progress, observer: Arc<ProgressObserver>) -> impl Future<Output = ()> + use<> {
     let mut steps = progress.subscribe();
     async move {
