@@ -35,7 +35,7 @@ pub use fold::{Fold, LocalEngine};
 pub use ingest::{Ingest, IngestSettings, WINDOW_MARGIN};
 pub use read_counts::ReadCounts;
 pub use requests::Requests;
-pub use slice::{CallColumns, RequestSlice, SliceFacts, SlicedRequest, TreeStructure};
+pub use slice::{CallColumns, RequestSlice, SLICED_CALL_BYTES, SliceFacts, SlicedRequest, TreeStructure};
 pub use structure_shapes::{ShapeCategory, StructureShapes};
 pub use summary::{SliceSummary, SummaryCategory, SummaryCell, SummaryKind};
 pub use trace_attributes::{AttributeLimit, TraceAttributes};

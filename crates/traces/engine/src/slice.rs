@@ -33,10 +33,12 @@ const ALLOCATION_BYTES: usize = 32;
 /// A name with its entry in an index.
 const NAME_BYTES: usize = 128;
 
+/// Bytes of a call in a slice.
+pub const SLICED_CALL_BYTES: usize = size_of::<ReplicaId>() + size_of::<Status>() + 3 * size_of::<Nanos>();
+
 impl RequestSlice {
     /// About how many bytes it needs in memory.
     pub fn estimated_bytes(&self) -> usize {
-        let call = size_of::<ReplicaId>() + size_of::<Status>() + 3 * size_of::<Nanos>();
         let node = size_of::<OperationId>() + size_of::<Option<u32>>() + size_of::<u32>();
         let structure = size_of::<TreeStructure>() + 3 * ALLOCATION_BYTES;
         let nodes: usize = self.structures.iter().map(|tree| tree.len() * node + structure).sum();
@@ -45,7 +47,7 @@ impl RequestSlice {
             + self.names.operations()
             + self.names.replicas()
             + self.names.attribute_sets();
-        let calls = self.calls.replica.len() * call;
+        let calls = self.calls.replica.len() * SLICED_CALL_BYTES;
         size_of_val(&self.requests[..]) + calls + nodes + texts + names * NAME_BYTES + 1024
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::segments::{FileKind, Segment, SegmentKind, SliceKey};
 use crate::view::View;
+use laggard_engine::{SLICED_CALL_BYTES, SlicedRequest};
 use laggard_model::Timestamp;
 
 impl View {
@@ -72,13 +73,11 @@ impl View {
     }
 }
 
-/// Bytes of a call in a slice, and of a request …
-const CALL_BYTES: u64 = 29;
-const REQUEST_BYTES: u64 = 48;
-/// … and of a byte that is stored of names and call trees: measured with 50,000 names of 17 random bytes.
+/// Bytes of memory for a byte that is stored of names and call trees: measured with 50,000 names of 17 random bytes.
 const STRUCTURE_BYTES: u64 = 40;
 
 fn slice_bytes(segment: &Segment) -> u64 {
     let structures = segment.files.get(&FileKind::Structures).map_or(0, |file| file.bytes);
-    CALL_BYTES * segment.spans + REQUEST_BYTES * segment.requests + STRUCTURE_BYTES * structures
+    let (call, request) = (SLICED_CALL_BYTES as u64, size_of::<SlicedRequest>() as u64);
+    call * segment.spans + request * segment.requests + STRUCTURE_BYTES * structures
 }

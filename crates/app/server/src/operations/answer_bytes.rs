@@ -1,6 +1,6 @@
 //! How much memory an answer about stored requests needs, before it is computed.
 
-use laggard_engine::{CallCount, RequestSlice};
+use laggard_engine::{CallCount, RequestSlice, SLICED_CALL_BYTES};
 use std::sync::Arc;
 
 /// Bytes that an answer about slices needs beside them.
@@ -14,9 +14,6 @@ pub(crate) struct AnswerBytes {
 pub(crate) const QUESTION_BYTES: AnswerBytes = AnswerBytes { call: 28, request: 300, name: 1600 };
 /// A query of a page: the order of the requests, common names, and a few figures.
 pub(crate) const QUERY_BYTES: AnswerBytes = AnswerBytes { call: 4, request: 24, name: 400 };
-
-/// A call in a slice.
-const SLICED_CALL_BYTES: u64 = 29;
 
 impl AnswerBytes {
     /// Of an answer about some slices.
@@ -34,6 +31,6 @@ impl AnswerBytes {
 
     /// Of an answer about requests that are to be selected from slices, with these requests.
     pub(crate) fn of_selected(&self, selected: CallCount) -> u64 {
-        (self.call + SLICED_CALL_BYTES) * selected.calls + self.request * selected.requests
+        (self.call + SLICED_CALL_BYTES as u64) * selected.calls + self.request * selected.requests
     }
 }
