@@ -7,11 +7,16 @@ use super::manifest::{Segment, SegmentKind};
 use super::plan::{self, TracePlacement, TraceRun};
 use super::reader::busy;
 use super::shared::{JOIN, SegmentsInner};
+use super::trace_index::FALSE_POSITIVES;
 use super::trace_index::TraceIndex;
 use super::writer::{Arrival, GroupContext};
 use crate::FlushBatch;
-use laggard_model::Nanos;
+use laggard_model::TraceId;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
+
+/// Most traces of a flush batch that are looked up because a filter reports them as known. Each costs the ids of a row group.
+const LOOKED_UP_MAX: usize = 256;
 
 impl SegmentsInner {
     /// Makes a flush batch's rows part of what is stored, and its position valid.
@@ -46,11 +51,18 @@ impl SegmentsInner {
             return Ok(Vec::new());
         }
         let runs = Arc::new(plan::runs(&batch.spans));
-        let known = self.segments_near(&runs).await?;
+        let known = self.stored_before(&runs).await?;
         let (slice, limits) = (self.settings.slice, self.limits);
         let (grouped, of) = (Arc::clone(batch), Arc::clone(&runs));
         let plan = move || {
-            let placement = |index: usize| placement(&known, &of[index], slice);
+            // Traces that are partly stored go into the same slice as their other spans, the others into the slice they start in.
+            let placement = |index: usize| match known.get(&of[index].trace) {
+                Some(&slice_ns) => TracePlacement { kind: SegmentKind::Late, slice_ns },
+                None => {
+                    let slice_ns = layout::slice_of(of[index].first, slice);
+                    TracePlacement { kind: SegmentKind::Traces, slice_ns }
+                }
+            };
             let context = GroupContext {
                 names: grouped.names.clone(),
                 texts: grouped.texts.clone(),
@@ -61,6 +73,39 @@ impl SegmentsInner {
         };
         let (groups, context) = busy(plan).await?;
         self.write_spans(&Arc::new(context), groups, Arrival::now()).await
+    }
+
+    /// Which traces have spans in segments already, with the start of the slice of the first such segment.
+    ///
+    /// The filters report some new traces as known. As late ones they would cost much more than the lookup: whoever reads the slice,
+    /// and compaction, reads all of its spans to complete them. Only where more are reported than new traces explain, the filters are
+    /// trusted: then most are late.
+    async fn stored_before(
+        self: &Arc<Self>,
+        runs: &Arc<Vec<TraceRun>>,
+    ) -> Result<HashMap<TraceId, i64>, SegmentError> {
+        let nearby = Arc::new(self.segments_near(runs).await?);
+        let (of, filters) = (Arc::clone(runs), Arc::clone(&nearby));
+        let reported = busy(move || Ok(reported(&filters, &of))).await?;
+        let count: usize = reported.values().map(HashSet::len).sum();
+        let by_chance = runs.len() as f64 * nearby.len() as f64 * FALSE_POSITIVES;
+        let looks_up = count <= LOOKED_UP_MAX && count as f64 <= 8.0 + 4.0 * by_chance;
+        let mut known = HashMap::new();
+        for (index, traces) in reported {
+            let segment = &nearby[index].segment;
+            let stored = match looks_up {
+                true => self.traces_among(segment, traces).await,
+                false => Ok(traces),
+            };
+            match stored {
+                Ok(traces) => traces.into_iter().for_each(|trace| {
+                    known.entry(trace).or_insert(segment.slice_ns);
+                }),
+                Err(SegmentError::Damaged(reason)) => self.quarantine(segment, &reason).await?,
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(known)
     }
 
     /// Segments that may hold other parts of some traces, with their indexes.
@@ -90,16 +135,18 @@ struct NearbySegment {
     index: Arc<TraceIndex>,
 }
 
-/// Traces that are partly stored go into the same slice as their other spans, the others into the slice they start in. The filters may
-/// report a new trace as known; compaction corrects that.
-fn placement(known: &[NearbySegment], run: &TraceRun, slice: Nanos) -> TracePlacement {
-    let (since, until) = (run.first.minus(JOIN), run.last.plus(JOIN));
-    let holds = |nearby: &&NearbySegment| {
-        let segment = &nearby.segment;
-        segment.meets(since, until) && segment.may_hold(run.trace) && nearby.index.may_hold(run.trace)
-    };
-    match known.iter().find(holds) {
-        Some(nearby) => TracePlacement { kind: SegmentKind::Late, slice_ns: nearby.segment.slice_ns },
-        None => TracePlacement { kind: SegmentKind::Traces, slice_ns: layout::slice_of(run.first, slice) },
+/// Traces that segments may hold, by the position of the segment.
+fn reported(nearby: &[NearbySegment], runs: &[TraceRun]) -> BTreeMap<usize, HashSet<TraceId>> {
+    let mut reported: BTreeMap<usize, HashSet<TraceId>> = BTreeMap::new();
+    for run in runs {
+        let (since, until) = (run.first.minus(JOIN), run.last.plus(JOIN));
+        for (index, NearbySegment { segment, index: filters }) in nearby.iter().enumerate() {
+            let holds =
+                segment.meets(since, until) && segment.may_hold(run.trace) && filters.may_hold(run.trace);
+            if holds {
+                reported.entry(index).or_default().insert(run.trace);
+            }
+        }
     }
+    reported
 }

@@ -18,6 +18,9 @@ use std::sync::Arc;
 
 /// Small segments of a slice that still grows are merged when there are this many.
 const SMALL_MAX: usize = 8;
+/// Segments of late spans are merged with the others of a slice that still grows, all of which may have to be written again, when there
+/// is one for this many of those: however large the slice becomes, its spans are written a limited number of times.
+const TRACES_FOR_LATE: usize = 2;
 
 /// Segments to be merged into new ones.
 struct CompactionJob {
@@ -80,7 +83,8 @@ impl SegmentsInner {
         // Spans of a slice come for about as long as the slice itself is; then it is left in peace.
         let closed = newest >= start.saturating_add(length).saturating_add(length);
         let rested = |late: &Arc<Segment>| newest >= late.newest_ns.saturating_add(length);
-        if slice.late.len() >= SMALL_MAX || (closed && slice.late.iter().any(rested)) {
+        let many = SMALL_MAX.max(slice.traces.len() / TRACES_FOR_LATE);
+        if slice.late.len() >= many || (closed && slice.late.iter().any(rested)) {
             let mut inputs = self.holders(&slice).await?;
             inputs.extend(slice.late);
             return Ok(Some(CompactionJob::new(SegmentKind::Traces, inputs)));
@@ -273,8 +277,8 @@ impl SegmentsInner {
             if filter.is_empty() {
                 continue;
             }
-            let located = locate(segment, self.spans(segment, Selection::These(Arc::new(filter))).await)?;
-            found.extend(located.rows.iter().map(|row| (row.trace, segment.slice_ns)));
+            let located = locate(segment, self.traces_among(segment, filter).await)?;
+            found.extend(located.into_iter().map(|trace| (trace, segment.slice_ns)));
         }
         Ok(found)
     }

@@ -115,6 +115,15 @@ impl SegmentsInner {
         self.rows(segment, selection, spans_file::decode).await
     }
 
+    /// Which of some traces have spans in a segment. Its index only says which it may hold.
+    pub(crate) async fn traces_among(
+        &self,
+        segment: &Segment,
+        traces: HashSet<TraceId>,
+    ) -> Result<HashSet<TraceId>, SegmentError> {
+        self.rows(segment, Selection::These(Arc::new(traces)), spans_file::decode_traces).await
+    }
+
     /// Events of a segment, by trace, span, and time.
     pub(crate) async fn events(
         &self,

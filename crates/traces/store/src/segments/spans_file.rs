@@ -142,6 +142,23 @@ pub(crate) fn decode(
     Ok(out)
 }
 
+/// Which of the requested traces have spans in the available row groups.
+pub(crate) fn decode_traces(
+    ranges: FileRanges,
+    index: &TraceIndex,
+    groups: Vec<usize>,
+    filter: TraceFilter<'_>,
+) -> Result<HashSet<TraceId>, SegmentError> {
+    let mut out = HashSet::new();
+    for batch in table::batches(ranges, index.metadata.clone(), &[Column::trace()], Some(groups))? {
+        let batch = batch?;
+        let column = columns::traces(&batch, "trace")?;
+        let traces = (0..batch.num_rows()).map(|index| trace_at(column, index));
+        out.extend(traces.filter(|&trace| filter.has(trace)));
+    }
+    Ok(out)
+}
+
 fn add_batch(out: &mut SpanTable, batch: &RecordBatch, filter: TraceFilter<'_>) -> Result<(), SegmentError> {
     let columns = SpanColumns::new(batch, &mut out.names)?;
     out.rows.reserve(if matches!(filter, TraceFilter::All) { batch.num_rows() } else { 0 });

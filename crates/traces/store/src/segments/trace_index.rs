@@ -13,7 +13,7 @@ use parquet::schema::types::ColumnPath;
 use std::ops::Range;
 
 /// The false-positive rate of the trace filters.
-const FALSE_POSITIVES: f64 = 1e-5;
+pub(super) const FALSE_POSITIVES: f64 = 1e-5;
 
 /// Properties of a file with this index, whose rows are sorted by trace.
 pub(crate) fn properties(

@@ -1,7 +1,7 @@
 //! Damaged and missing files: quarantined and reported; the rest is answered, and no readable data is lost.
 
 use super::contents::{TextSink, answered, expected};
-use super::random_spans::{much_later, samples};
+use super::random_spans::{flush_batch_of, samples};
 use super::{SMALL, compact_all, open};
 use crate::empty_objects::empty_objects;
 use crate::segments::layout;
@@ -9,22 +9,10 @@ use crate::segments::manifest::{FileKind, Manifest, SegmentKind};
 use crate::segments::{DurableFolder, Segments, SegmentsInner};
 use crate::{FlushBatch, StoreSettings};
 use futures::TryStreamExt;
-use laggard_model::{Loss, Nanos, SpanRow, Timestamp, TraceId};
+use laggard_model::{Loss, Nanos, Timestamp, TraceId};
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
 use std::sync::Arc;
-
-/// A flush batch of some traces of two spans each, in the same minute.
-fn flush_batch_of(traces: std::ops::Range<u128>) -> FlushBatch {
-    let one = much_later();
-    let row = one.spans[0];
-    let span = |number| laggard_model::SpanId::new(number).unwrap();
-    let both = |trace| {
-        let root = SpanRow { trace: TraceId::from_value(trace), ..row };
-        [root, SpanRow { span: span(2), parent: Some(span(1)), ..root }]
-    };
-    FlushBatch { names: one.names, spans: traces.flat_map(both).collect(), ..FlushBatch::default() }
-}
 
 async fn of(batches: &[FlushBatch]) -> (Arc<dyn ObjectStore>, Segments) {
     let objects = empty_objects();

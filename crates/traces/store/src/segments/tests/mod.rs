@@ -5,6 +5,7 @@ mod damage;
 mod equivalence;
 mod events;
 mod golden;
+mod late;
 mod other_tools;
 mod random_spans;
 mod read_only;

@@ -154,3 +154,19 @@ pub(super) fn samples(times: &[i64]) -> Samples {
         .collect();
     samples
 }
+
+/// A flush batch of some traces of two spans each, in the same minute.
+pub(super) fn flush_batch_of(traces: impl IntoIterator<Item = u128>) -> FlushBatch {
+    let one = much_later();
+    let row = one.spans[0];
+    let span = |number| SpanId::new(number).unwrap();
+    let both = |trace| {
+        let root = SpanRow { trace: TraceId::from_value(trace), ..row };
+        [root, SpanRow { span: span(2), parent: Some(span(1)), ..root }]
+    };
+    FlushBatch {
+        names: one.names,
+        spans: traces.into_iter().flat_map(both).collect(),
+        ..FlushBatch::default()
+    }
+}
