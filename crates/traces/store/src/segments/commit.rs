@@ -135,18 +135,16 @@ struct NearbySegment {
     index: Arc<TraceIndex>,
 }
 
-/// Traces that segments may hold, by the position of the segment.
+/// Traces that segments may hold, by the position of the segment. Runs are sorted by trace, as segments are, so that the filters of a
+/// segment are asked one after the other.
 fn reported(nearby: &[NearbySegment], runs: &[TraceRun]) -> BTreeMap<usize, HashSet<TraceId>> {
-    let mut reported: BTreeMap<usize, HashSet<TraceId>> = BTreeMap::new();
-    for run in runs {
-        let (since, until) = (run.first.minus(JOIN), run.last.plus(JOIN));
-        for (index, NearbySegment { segment, index: filters }) in nearby.iter().enumerate() {
-            let holds =
-                segment.meets(since, until) && segment.may_hold(run.trace) && filters.may_hold(run.trace);
-            if holds {
-                reported.entry(index).or_default().insert(run.trace);
-            }
-        }
-    }
-    reported
+    let by_segment = nearby.iter().enumerate().map(|(position, NearbySegment { segment, index })| {
+        let may_hold = |run: &&TraceRun| {
+            segment.meets(run.first.minus(JOIN), run.last.plus(JOIN))
+                && segment.may_hold(run.trace)
+                && index.may_hold(run.trace)
+        };
+        (position, runs.iter().filter(may_hold).map(|run| run.trace).collect::<HashSet<TraceId>>())
+    });
+    by_segment.filter(|(_, traces)| !traces.is_empty()).collect()
 }
