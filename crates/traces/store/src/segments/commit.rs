@@ -85,8 +85,8 @@ impl SegmentsInner {
         runs: &Arc<Vec<TraceRun>>,
     ) -> Result<HashMap<TraceId, i64>, SegmentError> {
         let nearby = Arc::new(self.segments_near(runs).await?);
-        let (of, filters) = (Arc::clone(runs), Arc::clone(&nearby));
-        let reported = busy(move || Ok(reported(&filters, &of))).await?;
+        let (segments, traces) = (Arc::clone(&nearby), Arc::clone(runs));
+        let reported = busy(move || Ok(reported(&segments, &traces))).await?;
         let count: usize = reported.values().map(HashSet::len).sum();
         let by_chance = runs.len() as f64 * nearby.len() as f64 * FALSE_POSITIVES;
         let looks_up = count <= LOOKED_UP_MAX && count as f64 <= 8.0 + 4.0 * by_chance;
