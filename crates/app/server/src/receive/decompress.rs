@@ -80,31 +80,23 @@ struct Output<'r> {
 
 impl Output<'_> {
     fn fill(&mut self, mut source: impl Read) -> Result<(), ReceiveError> {
-        let mut filled = 0;
         loop {
-            if filled == self.bytes.len() {
-                // One byte more than the limit distinguishes a message that is too large from one that just fits.
-                let next = (2 * filled).max(FIRST_STEP_BYTES).min(self.bytes_max + 1);
-                if filled == next {
-                    return Err(self.too_large());
-                }
-                // Both exist while what is there is copied.
-                self.reserve(filled + next)?;
-                self.bytes.resize(next, 0);
-                self.permit.shrink_to(self.compressed_bytes + next);
+            let filled = self.bytes.len();
+            // One byte more than the limit distinguishes a message that is too large from one that just fits.
+            let next = (2 * filled).max(FIRST_STEP_BYTES).min(self.bytes_max + 1);
+            if filled == next {
+                return Err(self.too_large());
             }
-            match source.read(&mut self.bytes[filled..]) {
-                Ok(0) => break,
-                Ok(count) => filled += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(damaged(&error)),
+            // Both exist while what is there is copied.
+            self.reserve(filled + next)?;
+            self.bytes.reserve_exact(next - filled);
+            self.permit.shrink_to(self.compressed_bytes + next);
+            let room = next - filled;
+            let read = source.by_ref().take(room as u64).read_to_end(&mut self.bytes);
+            if read.map_err(|error| damaged(&error))? < room {
+                return Ok(());
             }
         }
-        if filled > self.bytes_max {
-            return Err(self.too_large());
-        }
-        self.bytes.truncate(filled);
-        Ok(())
     }
 
     /// Snappy's blocks begin with their length.
@@ -114,7 +106,7 @@ impl Output<'_> {
             return Err(self.too_large());
         }
         self.reserve(length)?;
-        self.bytes.resize(length, 0);
+        self.bytes = vec![0; length];
         let written = snap::raw::Decoder::new().decompress(compressed, &mut self.bytes);
         let written = written.map_err(|e| damaged(&io::Error::other(e)))?;
         self.bytes.truncate(written);

@@ -12,9 +12,9 @@ use laggard_formats::{MessageContents, MessageKind};
 use laggard_model::Loss;
 use std::sync::Arc;
 
-/// Larger messages are decoded on a blocking thread: this many bytes of protobuf take less than a millisecond.
+/// Larger messages, decompressed, are decoded on a blocking thread: this many bytes of protobuf take less than a millisecond.
 const INLINE_BYTES_MAX: usize = 512 << 10;
-/// The same for compressed messages, which may grow.
+/// Larger compressed messages are not even decompressed before.
 const COMPRESSED_INLINE_BYTES_MAX: usize = 64 << 10;
 
 /// Longest example of a rejected record in a response, in characters.
@@ -70,14 +70,13 @@ async fn decode(
     message: Message,
 ) -> Result<DecodedMessage, ReceiveError> {
     let bytes_max = receivers.settings.decompressed_bytes_max;
-    let is_compressed = message.encoding != Encoding::Identity;
-    let inline_bytes_max = if is_compressed { COMPRESSED_INLINE_BYTES_MAX } else { INLINE_BYTES_MAX };
-    if message.body.bytes.len() <= inline_bytes_max {
-        return decode_inline(tenant, message, bytes_max);
+    let message = decompress_small(message, INLINE_BYTES_MAX.min(bytes_max))?;
+    if message.encoding == Encoding::Identity && message.body.bytes.len() <= INLINE_BYTES_MAX {
+        return read(tenant, message);
     }
     let _slot = receivers.decode_slots.acquire().await.expect("the semaphore is never closed");
     let tenant = Arc::clone(tenant);
-    let decoding = tokio::task::spawn_blocking(move || decode_inline(&tenant, message, bytes_max));
+    let decoding = tokio::task::spawn_blocking(move || read(&tenant, message.decompressed(bytes_max)?));
     // A panic in a reader is a bug, but the server must continue.
     decoding.await.unwrap_or_else(|error| {
         tracing::error!(%error, "a message could not be read");
@@ -85,16 +84,34 @@ async fn decode(
     })
 }
 
-fn decode_inline(
-    tenant: &Tenant,
-    message: Message,
-    bytes_max: usize,
-) -> Result<DecodedMessage, ReceiveError> {
-    let Message { kind, encoding, body: ReceivedBody { bytes, mut permit } } = message;
-    let bytes = match encoding {
-        Encoding::Identity => bytes,
-        encoding => decompress(encoding, &bytes, bytes_max, &mut permit)?,
-    };
+/// Decompresses a small message if it is small afterwards, too. A few kilobytes can become megabytes, which would delay all others.
+fn decompress_small(mut message: Message, bytes_max: usize) -> Result<Message, ReceiveError> {
+    let ReceivedBody { bytes, permit } = &mut message.body;
+    if message.encoding == Encoding::Identity || bytes.len() > COMPRESSED_INLINE_BYTES_MAX {
+        return Ok(message);
+    }
+    match decompress(message.encoding, bytes, bytes_max, permit) {
+        Ok(decompressed) => (message.encoding, *bytes) = (Encoding::Identity, decompressed),
+        Err(error) if error.kind == ErrorKind::TooLarge => {}
+        Err(error) => return Err(error),
+    }
+    Ok(message)
+}
+
+impl Message {
+    fn decompressed(mut self, bytes_max: usize) -> Result<Message, ReceiveError> {
+        if self.encoding != Encoding::Identity {
+            let ReceivedBody { bytes, permit } = &mut self.body;
+            *bytes = decompress(self.encoding, bytes, bytes_max, permit)?;
+            self.encoding = Encoding::Identity;
+        }
+        Ok(self)
+    }
+}
+
+/// Reads a message that is not compressed, or no longer.
+fn read(tenant: &Tenant, message: Message) -> Result<DecodedMessage, ReceiveError> {
+    let Message { kind, body: ReceivedBody { bytes, permit }, .. } = message;
     let mut batch = Batch::default();
     let read = tenant.messages.read(kind, &bytes, &mut batch);
     let contents = read.map_err(|error| ReceiveError::permanent(ErrorKind::Malformed, error.to_string()))?;
@@ -133,4 +150,37 @@ const fn is_rejection(loss: Loss) -> bool {
             | Loss::InvalidSample
             | Loss::UntracedLog
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::in_flight::InFlightLimit;
+    use super::*;
+    use crate::operations::ProcessMemory;
+    use std::io::Write;
+    use std::time::Duration;
+
+    fn compressed(bytes: usize) -> Message {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(&vec![0; bytes]).unwrap();
+        let memory = Arc::new(ProcessMemory::with_resident(100, 0));
+        let permit = InFlightLimit::new(64 << 20, Duration::from_millis(1), memory).permit();
+        let body = ReceivedBody { bytes: encoder.finish().unwrap(), permit };
+        Message { kind: MessageKind::TracesProtobuf, encoding: Encoding::Gzip, body }
+    }
+
+    #[test]
+    fn a_small_message_that_becomes_large_is_left_to_a_blocking_thread() {
+        for (bytes, encoding) in [
+            (INLINE_BYTES_MAX, Encoding::Identity),
+            (INLINE_BYTES_MAX + 1, Encoding::Gzip),
+            (4 << 20, Encoding::Gzip),
+        ] {
+            let message = compressed(bytes);
+            assert!(message.body.bytes.len() <= COMPRESSED_INLINE_BYTES_MAX);
+            let message = decompress_small(message, INLINE_BYTES_MAX).unwrap();
+            assert_eq!(message.encoding, encoding, "of {bytes} bytes");
+            assert_eq!(message.decompressed(8 << 20).unwrap().body.bytes.len(), bytes);
+        }
+    }
 }
