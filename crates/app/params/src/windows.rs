@@ -130,7 +130,7 @@ impl Windows {
     /// How windows are made.
     ///
     /// # Errors
-    /// A time that ends before it begins.
+    /// A time that ends before it begins, or an address instead of a server's name.
     pub fn settings(&self, now: Timestamp) -> Result<WindowSettings, ParamsError> {
         let settings = WindowSettings {
             length: self.window.0,
@@ -150,6 +150,13 @@ impl Windows {
         };
         if settings.since >= settings.until {
             return Err(ParamsError::new("--since is not before --until"));
+        }
+        // `diagnose` has an option of the same name for a server of Laggard's.
+        if let Some(address) = self.servers.iter().find(|name| name.contains("://")) {
+            return Err(ParamsError::new(format!(
+                "--server is the name of a server in the samples, like app-1, not an address; to ask a running Laggard, open {address} or \
+                 read its API"
+            )));
         }
         Ok(settings)
     }
@@ -203,6 +210,15 @@ mod tests {
         for text in ["", "app=", "app=0", "app=-1", "app=inf", "app=nan"] {
             assert!(CoresOf::from_text(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn the_address_of_a_laggard_is_not_a_server_in_the_samples() {
+        let of = |name: &str| Windows { servers: vec![name.to_owned()], ..Windows::default() };
+        let now = Timestamp::from_unix_ns(0);
+        let error = of("http://127.0.0.1:4316").settings(now).unwrap_err();
+        assert!(error.to_string().contains("open http://127.0.0.1:4316"), "{error}");
+        assert!(of("127.0.0.1:9100").settings(now).is_ok(), "instances of Prometheus have names like this");
     }
 
     #[test]
