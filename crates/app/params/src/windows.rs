@@ -214,11 +214,11 @@ mod tests {
 
     #[test]
     fn the_address_of_a_laggard_is_not_a_server_in_the_samples() {
-        let of = |name: &str| Windows { servers: vec![name.to_owned()], ..Windows::default() };
+        let windows = |name: &str| Windows { servers: vec![name.to_owned()], ..Windows::default() };
         let now = Timestamp::from_unix_ns(0);
-        let error = of("http://127.0.0.1:4316").settings(now).unwrap_err();
+        let error = windows("http://127.0.0.1:4316").settings(now).unwrap_err();
         assert!(error.to_string().contains("open http://127.0.0.1:4316"), "{error}");
-        assert!(of("127.0.0.1:9100").settings(now).is_ok(), "instances of Prometheus have names like this");
+        assert!(windows("127.0.0.1:9100").settings(now).is_ok(), "instances of Prometheus have names like this");
     }
 
     #[test]
