@@ -75,43 +75,44 @@ fn rows(table: &str, answer: &Value) -> Option<usize> {
 }
 
 /// Checks that Grafana shows all of an answer.
-fn is_shown(shows: &Value, answer: &Value) {
+fn is_shown(shows: &Value, answer: &Value, named: &str) {
     for table in shows.as_array().into_iter().flatten() {
         if let Some(rows) = rows(table["frame"].as_str().unwrap(), answer) {
-            assert_eq!(table["rows"], rows, "{table}");
+            assert_eq!(table["rows"], rows, "{named}: {table}");
         }
     }
     if let (Some(options), Some(values)) = (shows["options"].as_array(), answer["tagValues"].as_array()) {
         let values: Vec<&Value> = values.iter().map(|value| value.get("value").unwrap_or(value)).collect();
-        assert_eq!(options.iter().collect::<Vec<_>>(), values);
+        assert_eq!(options.iter().collect::<Vec<_>>(), values, "{named}");
     }
 }
 
-async fn replay(server: &TestServer, exchange: &Exchange) {
+async fn replay(server: &TestServer, exchange: &Exchange, named: &str) {
     let mut request = Request::get(&exchange.get);
     if !exchange.accept.is_empty() {
         request = request.header("accept", &exchange.accept);
     }
     let answered = server.send(request.body(Body::empty()).unwrap()).await;
-    assert_eq!(answered.status.as_u16(), exchange.status, "{}", answered.text());
+    assert_eq!(answered.status.as_u16(), exchange.status, "{named}: {}", answered.text());
+    let content_type = answered.headers["content-type"].to_str().unwrap();
     if let Some(text) = &exchange.text {
-        assert_eq!(answered.text(), *text);
+        assert_eq!(answered.text(), *text, "{named}");
     } else if let Some(spans) = exchange.spans {
-        assert_eq!(answered.headers["content-type"], "application/protobuf");
+        assert_eq!(content_type, "application/protobuf", "{named}");
         let path: &[u32] = if exchange.get.contains("/v2/") { &[1, 1, 2, 2] } else { &[1, 2, 2] };
-        assert_eq!(spans_of(&answered.body, path), spans);
+        assert_eq!(spans_of(&answered.body, path), spans, "{named}");
     } else {
-        assert_eq!(answered.headers["content-type"], "application/json");
+        assert_eq!(content_type, "application/json", "{named}");
         let document = answered.json();
-        assert!(!exchange.answer.is_empty());
+        assert!(!exchange.answer.is_empty(), "{named}");
         for (pointer, expected) in &exchange.answer {
             let found = match pointer.strip_suffix('#') {
                 Some(list) => document.pointer(list).and_then(Value::as_array).map(|list| list.len().into()),
                 None => document.pointer(pointer).cloned(),
             };
-            assert_eq!(found.as_ref(), Some(expected), "{pointer} in {document}");
+            assert_eq!(found.as_ref(), Some(expected), "{named}: {pointer} in {document}");
         }
-        is_shown(&exchange.shows, &document);
+        is_shown(&exchange.shows, &document, named);
     }
 }
 
@@ -122,12 +123,10 @@ async fn every_request_of_grafanas_data_sources_is_answered() {
     for (index, line) in RECORDED.lines().enumerate() {
         let exchange: Exchange = serde_json::from_str(line).unwrap();
         let named = format!("line {}, {}: {}", index + 1, exchange.act, exchange.get);
-        // Names the exchange of an assertion that fails.
-        eprintln!("{named}");
-        replay(&server, &exchange).await;
+        replay(&server, &exchange, &named).await;
         *by_code.entry(exchange.code).or_default() += 1;
     }
-    let of =
+    let count =
         |part: &str| by_code.iter().filter(|(code, _)| code.starts_with(part)).map(|(_, n)| n).sum::<usize>();
-    assert_eq!((of("jaeger/"), of("tempo/"), of("pkg/")), (22, 103, 10), "{by_code:?}");
+    assert_eq!((count("jaeger/"), count("tempo/"), count("pkg/")), (22, 103, 10), "{by_code:?}");
 }
