@@ -134,6 +134,27 @@ impl CallFilter {
         }
     }
 
+    /// The attributes that it is about, each name once.
+    pub(super) fn attributes(&self) -> Vec<&AttributeField> {
+        let mut attributes: Vec<&AttributeField> = Vec::new();
+        match self {
+            CallFilter::All(parts) | CallFilter::Any(parts) => {
+                for attribute in parts.iter().flat_map(CallFilter::attributes) {
+                    if attributes.iter().all(|known| known.key != attribute.key) {
+                        attributes.push(attribute);
+                    }
+                }
+            }
+            CallFilter::Not(inner) => attributes = inner.attributes(),
+            CallFilter::If(condition) => {
+                if let Condition::Attribute(attribute, _) = &**condition {
+                    attributes.push(attribute);
+                }
+            }
+        }
+        attributes
+    }
+
     /// What is left of it for calls of an operation.
     pub(super) fn of_operation(&self, operation: OperationKey<'_>) -> CallFilter {
         match self {

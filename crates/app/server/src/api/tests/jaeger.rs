@@ -1,8 +1,5 @@
-//! Jaeger's query API, by the requests of its clients.
-//!
-//! The requests are those of `pkg/tsdb/jaeger/client.go` and `client_test.go` of `grafana/grafana` (Grafana 12), of its earlier
-//! `datasource.ts` (Grafana 9), and one recorded from Grafana 12.0 in issue 31 of `VictoriaMetrics/VictoriaTraces`, with other names
-//! and times; the answers' form is that of `internal/uimodel` of `jaegertracing/jaeger`.
+//! Jaeger's query API. The requests of Grafana's data source are in `grafana.rs`; the answers' form is that of `internal/uimodel` of
+//! `jaegertracing/jaeger`.
 
 use super::*;
 use serde_json::json;
@@ -101,7 +98,6 @@ async fn a_trace_has_spans_and_processes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_search_finds_the_latest_traces_of_a_service() {
     let server = TestServer::with_shop().await;
-    // Recorded: Grafana sends `end`, `service`, and `start`, in microseconds.
     let all = ids(&server, &format!("service=web&{}", times(0, 600))).await;
     assert_eq!((all.len(), all[0].as_str()), (100, "00000000000000c8"), "100 by default");
     let (least, most) = ("minDuration=100ms", "maxDuration=1.1ms");

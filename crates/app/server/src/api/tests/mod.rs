@@ -6,6 +6,7 @@ mod data;
 mod document;
 mod events;
 mod forms;
+mod grafana;
 mod jaeger;
 mod mcp;
 mod objectives;

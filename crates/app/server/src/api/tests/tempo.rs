@@ -1,8 +1,4 @@
-//! Tempo's query API, by the requests of Grafana's data source.
-//!
-//! The requests are those that `pkg/tsdb/tempo/search.go` and `trace.go` and `public/app/plugins/datasource/tempo` of
-//! `grafana/grafana` send (Grafana 9 to 12; the queries are those that tests of its search form expect), and of the examples of
-//! *Tempo HTTP API*.
+//! Tempo's query API, by the examples of *Tempo HTTP API* and their limits. The requests of Grafana's data source are in `grafana.rs`.
 
 use super::*;
 use laggard_formats::{ReaderOptions, find_format};
@@ -212,29 +208,6 @@ async fn a_search_lists_traces_with_their_spans() {
     assert!(all["metrics"]["inspectedTraces"].as_u64().unwrap() >= 20);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn the_queries_of_the_search_form_are_answered() {
-    let server = TestServer::with_shop().await;
-    for (query, expected) in [
-        ("{}", 210),
-        (r#"{resource.service.name="web"}"#, 200),
-        (r#"{resource.service.name="db" && name="read"}"#, 200),
-        (r#"{resource.service.name="db" && name="buy"}"#, 0),
-        (r#"{resource.service.name=~"api|none"}"#, 10),
-        (r#"{(resource.service.name="api" || resource.service.name="web") && kind=server}"#, 210),
-        ("{status=error}", 4),
-        ("{duration>100ms}", 10),
-        ("{traceDuration>=110ms && duration<1s}", 10),
-        ("{duration<=1ms}", 10),
-        (r#"{name!="buy" && rootName="buy"}"#, 200),
-        (r#"{resource.service.instance.id="web-2"}"#, 100),
-        (r#"{nestedSetParent<0 && resource.service.name!~"w.*"}"#, 10),
-        (r#"{.tenant="acme"}"#, 0),
-    ] {
-        assert_eq!(search(&server, query).await.len(), expected, "{query}");
-    }
-}
-
 /// Grafana before 9.5 searches by tags.
 #[tokio::test(flavor = "multi_thread")]
 async fn tags_are_searched_for() {
@@ -302,6 +275,8 @@ async fn fields_and_their_values_are_listed() {
     assert_eq!(values("name", &of_web).await, ["buy", "query"]);
     // A query that is being typed does not limit the values.
     assert_eq!(values("name", &format!("q={}", encoded("{resource.service.name="))).await.len(), 4);
+    let typed = r#"{resource.service.name="web" && name="""#;
+    assert_eq!(values("name", &format!("q={}", encoded(typed))).await, ["buy", "query"]);
     assert_eq!(
         values("resource.service.instance.id", &format!("{of_web}&{}", times())).await,
         ["web-1", "web-2"]

@@ -2,8 +2,8 @@
 
 use super::traceql::parse_query;
 use super::{TempoError, selected, window};
-use crate::api::dashboards::attributes::attribute;
-use crate::api::dashboards::call_filter::{CallFilter, Condition, TextField, TextTest};
+use crate::api::dashboards::attributes::{attribute, named_values};
+use crate::api::dashboards::call_filter::{AttributeField, CallFilter, Condition, TextField, TextTest};
 use crate::api::dashboards::request_search::{RequestHit, RequestSearch, selected_spans};
 use crate::api::dashboards::url_fields::UrlFields;
 use crate::api::problem::ApiError;
@@ -13,7 +13,7 @@ use crate::api::trace::{TraceDocument, TraceSpan};
 use crate::tenants::Tenant;
 use axum::extract::State;
 use axum::{Extension, Json};
-use laggard_formats::SelectedAttributes;
+use laggard_formats::{SelectedAttributes, attribute_name};
 use laggard_model::{Nanos, Status, Timestamp};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -69,7 +69,10 @@ const ANY_DURATION: (Nanos, Nanos) = (Nanos::ZERO, Nanos::from_ns(u64::MAX));
 /// A trace in the list: the request that matches.
 fn row(hit: &RequestHit, document: &TraceDocument, filter: &CallFilter, spans_max: usize) -> Value {
     let spans: Vec<&TraceSpan> = selected_spans(document, filter).collect();
-    let shown: Vec<Value> = spans.iter().take(spans_max).map(|span| span_json(span)).collect();
+    let columns = filter.attributes();
+    let attributes = document.attributes.as_str();
+    let shown: Vec<Value> =
+        spans.iter().take(spans_max).map(|span| span_json(span, attributes, &columns)).collect();
     let set = json!({ "spans": shown, "matched": spans.len() });
     json!({
         "traceID": hit.trace.to_string(),
@@ -82,22 +85,30 @@ fn row(hit: &RequestHit, document: &TraceDocument, filter: &CallFilter, spans_ma
     })
 }
 
-/// All spans have the same attributes: Grafana expects it.
-fn span_json(span: &TraceSpan) -> Value {
+/// All spans have the same attributes, which Grafana expects: like Tempo's, with those that are searched for. One that a span
+/// does not have is empty.
+fn span_json(span: &TraceSpan, attributes: &str, columns: &[&AttributeField]) -> Value {
     let status = match span.status {
         StatusName::Unset => "unset",
         StatusName::Ok => "ok",
         StatusName::Error => "error",
     };
+    let mut shown = vec![("service.name", span.service.clone()), ("status", status.to_owned())];
+    for column in columns {
+        let name = attribute_name(&column.key);
+        let values = named_values(attributes, &span.service, column.scope);
+        shown.push((name, values.get(name).map_or_else(String::new, |values| values.join(", "))));
+    }
+    let shown: Vec<Value> = shown
+        .into_iter()
+        .map(|(key, value)| json!({ "key": key, "value": { "stringValue": value } }))
+        .collect();
     json!({
         "spanID": span.span,
         "name": span.operation,
         "startTimeUnixNano": span.start_ns.to_string(),
         "durationNanos": span.inclusive_ns.to_string(),
-        "attributes": [
-            { "key": "service.name", "value": { "stringValue": span.service } },
-            { "key": "status", "value": { "stringValue": status } },
-        ],
+        "attributes": shown,
     })
 }
 

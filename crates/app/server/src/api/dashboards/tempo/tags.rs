@@ -1,6 +1,6 @@
 //! What can be searched for: names of fields, and their values.
 
-use super::traceql::{Field, intrinsic_fields, parse_field, parse_query};
+use super::traceql::{Field, intrinsic_fields, parse_field, parse_typed};
 use super::{TempoError, selected, window};
 use crate::api::dashboards::attributes::named_values;
 use crate::api::dashboards::call_filter::{AttributeField, CallFilter, TextField};
@@ -176,9 +176,8 @@ pub(crate) async fn tempo_values_v2(
     fields: UrlFields,
 ) -> Result<Json<Value>, TempoError> {
     let selected = selected(&state);
-    // Like Tempo: what cannot be read, as while it is typed, does not limit the values; fields without values have none.
-    let filter = fields.text("q").and_then(|query| parse_query(query, selected).ok());
-    let filter = filter.unwrap_or_else(|| CallFilter::constant(true));
+    // Like Tempo: what is still being typed does not limit the values; fields without values have none.
+    let filter = parse_typed(fields.text("q").unwrap_or_default(), selected);
     let (values, kind) = match parse_field(&decoded(&tag), selected) {
         Ok(field) => {
             let kind = if matches!(field, Field::Status | Field::Kind) { "keyword" } else { "string" };

@@ -58,7 +58,13 @@ impl Field {
         ];
         let scoped = scopes.iter().find_map(|(prefix, scope)| Some((name.strip_prefix(prefix)?, *scope)));
         let Some((bare, scope)) = scoped.filter(|(bare, _)| !bare.is_empty()) else {
-            return Err(TraceQlError::unsupported(name, "this field is not stored"));
+            let reason = match name {
+                "trace:id" | "span:id" | "span:parentID" => {
+                    "ids are not searched for; a trace is opened by its id"
+                }
+                _ => "this field is not stored",
+            };
+            return Err(TraceQlError::unsupported(name, reason));
         };
         match (bare, scope) {
             ("service.name", AttributeScope::Service | AttributeScope::Either) => {

@@ -13,10 +13,12 @@
 mod comparison;
 mod lexer;
 mod parser;
+mod typed;
 
 pub(super) use comparison::{Field, intrinsic_fields};
 pub(super) use parser::parse_field;
 pub(crate) use parser::parse_query;
+pub(super) use typed::parse_typed;
 
 use std::fmt;
 
