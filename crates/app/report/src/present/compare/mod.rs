@@ -105,7 +105,11 @@ fn figures(comparison: &Comparison) -> Vec<Figure> {
 /// Why the mean changed: the parts, each with its interval on a common scale around zero.
 fn latency(latency: &LatencyChange) -> Section {
     let columns = columns![Name "", Number "change", Graphic "chart", Number "95 % interval", Number "p"];
-    let all = [("all requests", &latency.total)].into_iter().chain(phrases::latency_parts(latency));
+    // A part that is nothing for certain, such as new call trees where there are none, says nothing.
+    let is_something =
+        |(_, part): &(&str, &LatencyPart)| [part.change_ns, part.low_ns, part.high_ns] != [0.0; 3];
+    let parts = phrases::latency_parts(latency).into_iter().filter(is_something);
+    let all = [("all requests", &latency.total)].into_iter().chain(parts);
     let ends = all.clone().flat_map(|(_, part)| [part.change_ns, part.low_ns, part.high_ns]);
     let scale = ends.filter(|end| end.is_finite()).map(f64::abs).fold(1.0, f64::max);
     let rows = all.map(|(name, part)| {
