@@ -218,7 +218,10 @@ mod tests {
         let now = Timestamp::from_unix_ns(0);
         let error = windows("http://127.0.0.1:4316").settings(now).unwrap_err();
         assert!(error.to_string().contains("open http://127.0.0.1:4316"), "{error}");
-        assert!(windows("127.0.0.1:9100").settings(now).is_ok(), "instances of Prometheus have names like this");
+        assert!(
+            windows("127.0.0.1:9100").settings(now).is_ok(),
+            "instances of Prometheus have names like this"
+        );
     }
 
     #[test]
