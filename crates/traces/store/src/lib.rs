@@ -12,6 +12,7 @@
 //! One [`Store`] holds the data of one tenant.
 
 mod budget;
+mod claim;
 mod clock;
 mod damaged_file;
 #[cfg(test)]
@@ -32,10 +33,13 @@ mod segments;
 mod settings;
 mod state;
 mod store;
+#[cfg(test)]
+mod unreliable_objects;
 mod units;
 mod view;
 
 pub use budget::SharedMemory;
+pub use claim::{Claim, ClaimError, ClaimRequest, OWNER_FOLDER, WRITER_MARK, WriterPrefix};
 pub use clock::{Clock, SystemClock};
 pub use damaged_file::DamagedFile;
 pub use error::{AppendError, StoreError};

@@ -10,12 +10,14 @@
 mod cache;
 mod calls_file;
 mod columns;
+mod combined;
 mod commit;
 mod compact;
 mod durable;
 mod error;
 mod events_file;
 mod examine;
+mod fence;
 mod import_notes;
 mod late;
 mod layout;
@@ -52,7 +54,7 @@ use plan::SegmentLimits;
 pub(crate) use reader::Selection;
 pub(crate) use rebuild::rebuild;
 pub(crate) use salvage::SalvagedSegment;
-pub(crate) use shared::{JOIN, SegmentsInner, SliceKey};
+pub(crate) use shared::{JOIN, SegmentsInner, SliceKey, delete, wall_clock};
 pub(crate) use spans_file::SpanTable;
 pub(crate) use units::{UnitPlan, UnitsError};
 

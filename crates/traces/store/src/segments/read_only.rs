@@ -1,5 +1,6 @@
 //! Reading a store that another process may write: nothing is deleted, renamed, or set aside, and nothing is locked.
 
+use super::combined::CombinedObjects;
 use super::error::SegmentError;
 use super::layout;
 use super::manifest::{self, Manifest, REPAIR, Segment};
@@ -54,6 +55,21 @@ impl StoreReader {
         Ok(StoreReader { shared: Arc::new(shared) })
     }
 
+    /// Opens the stores of several writers as one. A trace of which several have spans counts as several traces.
+    ///
+    /// # Errors
+    /// As of [`StoreReader::open`], for any of them.
+    pub async fn open_all(
+        writers: Vec<Arc<dyn ObjectStore>>,
+        settings: &StoreSettings,
+    ) -> Result<StoreReader, StoreError> {
+        let objects = Arc::new(CombinedObjects::new(writers));
+        let manifest = objects.manifest().await?;
+        let limits = SegmentLimits::within(settings.memory_bytes);
+        let shared = SegmentsInner::read_only(Arc::clone(&objects) as _, settings, limits, manifest);
+        Ok(StoreReader { shared: Arc::new(shared.with_writers(objects)) })
+    }
+
     /// Snapshots as of the manifest that was read last.
     pub fn views(&self) -> Views {
         Views::of(&self.shared)
@@ -64,7 +80,7 @@ impl StoreReader {
     /// # Errors
     /// As of [`StoreReader::open`].
     pub async fn refresh(&self) -> Result<bool, StoreError> {
-        Ok(self.shared.follow(newest(&*self.shared.objects).await?))
+        Ok(self.shared.follow(self.shared.newest().await?))
     }
 
     /// Where replay of the log starts.
@@ -74,12 +90,20 @@ impl StoreReader {
 }
 
 impl SegmentsInner {
+    /// The newest manifest of another process, or of several.
+    async fn newest(&self) -> Result<Manifest, SegmentError> {
+        match &self.writers {
+            Some(writers) => writers.manifest().await,
+            None => newest(&*self.objects).await,
+        }
+    }
+
     /// Tells a segment that is damaged from one that another process has replaced.
     ///
     /// # Errors
     /// When it was replaced.
     pub(crate) async fn check_still_named(&self, segment: &Segment) -> Result<(), SegmentError> {
-        let newest = newest(&*self.objects).await?;
+        let newest = self.newest().await?;
         match newest.segments.iter().any(|named| named.number == segment.number) {
             true => Ok(()),
             false => Err(SegmentError::Storage(format!(
@@ -91,7 +115,7 @@ impl SegmentsInner {
 }
 
 /// The newest manifest. An earlier one does not do: what it lacks would be missing from the answer without a word.
-async fn newest(objects: &dyn ObjectStore) -> Result<Manifest, SegmentError> {
+pub(super) async fn newest(objects: &dyn ObjectStore) -> Result<Manifest, SegmentError> {
     let mut attempt = 1;
     loop {
         let found = match try_newest(objects).await {

@@ -193,6 +193,7 @@ impl SegmentsInner {
     }
 
     async fn put_segment(&self, ready: EncodedSegment) -> Result<Segment, SegmentError> {
+        self.check_claim()?;
         let EncodedSegment { segment, files } = ready;
         let put = |(kind, file): (FileKind, EncodedFile)| {
             let path = segment.path(kind);

@@ -104,6 +104,7 @@ impl Store {
         intake.record_time(clock.monotonic());
         let path = Arc::new(WritePath::new(intake, &settings, clock, log_syncs));
         path.report_replay(&recovered.findings);
+        path.report_log_elsewhere();
         let (commands, ordered) = std::sync::mpsc::channel();
         let writing = LogThread::new(ordered, recovered.log, path.clone());
         std::thread::Builder::new()
@@ -134,6 +135,9 @@ impl Store {
         let path = &self.shared.path;
         if path.is_closing() {
             return Err(AppendError::Closing);
+        }
+        if let Some(lost) = path.taken_over() {
+            return Err(AppendError::Storage(StoreError::new(lost.text)));
         }
         if batch.is_empty() {
             return Ok(());
@@ -186,13 +190,14 @@ impl Store {
         let figures = self.shared.segments.figures();
         let mut problems = path.problems.list();
         problems.extend(figures.problems);
+        let taken_over = path.taken_over();
         let (open_traces, open_spans) = {
             let intake = path.intake();
             (intake.traces() as u64, intake.spans() as u64)
         };
         StoreState {
-            accepts: !path.is_closing() && !path.log_fails(),
-            problems,
+            accepts: !path.is_closing() && !path.log_fails() && taken_over.is_none(),
+            problems: problems.into_iter().chain(taken_over).collect(),
             spans_appended: path.spans_appended.load(Ordering::Relaxed),
             spans_stored: figures.spans,
             spans_expired: figures.expired_spans,

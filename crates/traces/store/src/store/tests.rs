@@ -260,3 +260,20 @@ async fn damage_of_the_log_is_reported_and_the_rest_is_read() {
     store.flush().await.unwrap();
     assert_eq!(stored(&store.view()).await, once(2..=3));
 }
+
+#[tokio::test]
+async fn a_store_that_another_server_has_taken_over_takes_nothing_more() {
+    let claim = crate::Claim::new(1, Some("its log is elsewhere".to_owned()));
+    let mut fixture = Fixture::new();
+    fixture.settings.claim = Some(claim.clone());
+    let store = fixture.open().await;
+    assert!(problem(&store, "log_elsewhere"));
+    store.append(batch(&[(1, 1)])).await.unwrap();
+    store.flush().await.unwrap();
+    assert!(store.state().accepts && !problem(&store, "writer_taken_over"));
+    claim.lose("a test says so");
+    let refused = store.append(batch(&[(2, 2)])).await;
+    assert!(matches!(refused, Err(AppendError::Storage(_))), "{refused:?}");
+    assert!(!store.state().accepts && problem(&store, "writer_taken_over"));
+    assert_eq!(stored(&store.view()).await, once(1..=1), "it still answers");
+}

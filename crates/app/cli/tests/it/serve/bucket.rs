@@ -11,9 +11,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// A server of buckets; dropping it kills it.
-struct Buckets {
+pub(super) struct Buckets {
     process: Child,
     address: String,
+}
+
+/// Whether a server refuses to create an object that is there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum ConditionalPuts {
+    Honored,
+    Ignored,
 }
 
 impl Drop for Buckets {
@@ -25,8 +32,15 @@ impl Drop for Buckets {
 
 /// Prints its port, then serves until it is killed.
 const SERVE: &str = "
+from moto import server as moto_server
 from moto.server import ThreadedMotoServer
 import sys, time
+if sys.argv[1:] == ['ignore-conditions']:
+    honor = moto_server.DomainDispatcherApplication.__call__
+    def ignore(self, environ, start_response):
+        environ.pop('HTTP_IF_NONE_MATCH', None)
+        return honor(self, environ, start_response)
+    moto_server.DomainDispatcherApplication.__call__ = ignore
 server = ThreadedMotoServer('127.0.0.1', 0, verbose=False)
 server.start()
 print(server.get_host_and_port()[1], flush=True)
@@ -35,11 +49,12 @@ sys.stdin.read()
 
 impl Buckets {
     /// `None` where Python is missing.
-    fn start() -> Option<Buckets> {
+    pub(super) fn start(conditional_puts: ConditionalPuts) -> Option<Buckets> {
         let requirements = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/serve/requirements.txt");
         let python = python_with(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("s3-python"), &requirements)?;
         let mut process = Command::new(python)
             .args(["-c", SERVE])
+            .args((conditional_puts == ConditionalPuts::Ignored).then_some("ignore-conditions"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -50,7 +65,19 @@ impl Buckets {
         Some(Buckets { process, address: format!("127.0.0.1:{}", port.trim()) })
     }
 
-    fn put(&self, path: &str, body: &[u8]) {
+    /// The variables of the environment with which a program uses it.
+    pub(super) fn variables(&self) -> Vec<(&'static str, String)> {
+        let constants = [
+            ("AWS_ALLOW_HTTP", "true"),
+            ("AWS_REGION", "us-east-1"),
+            ("AWS_ACCESS_KEY_ID", "test"),
+            ("AWS_SECRET_ACCESS_KEY", "test"),
+        ];
+        let address = ("AWS_ENDPOINT_URL", format!("http://{}", self.address));
+        constants.map(|(name, value)| (name, value.to_owned())).into_iter().chain([address]).collect()
+    }
+
+    pub(super) fn put(&self, path: &str, body: &[u8]) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let head = format!(
             "PUT /{path} HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
@@ -74,16 +101,13 @@ impl Buckets {
 
     fn query(&self, location: &str, words: &[&str]) -> Outcome {
         let mut run = command(&[words, &["--store", location]].concat());
-        run.env("AWS_ENDPOINT_URL", format!("http://{}", self.address)).env("AWS_ALLOW_HTTP", "true");
-        run.env("AWS_REGION", "us-east-1");
-        run.env("AWS_ACCESS_KEY_ID", "test").env("AWS_SECRET_ACCESS_KEY", "test");
-        finish(&mut run)
+        finish(run.envs(self.variables()))
     }
 }
 
 #[test]
 fn a_bucket_gives_the_answers_of_the_folder_that_was_copied_to_it() {
-    let Some(buckets) = Buckets::start() else { return };
+    let Some(buckets) = Buckets::start(ConditionalPuts::Honored) else { return };
     let folder = tempfile::tempdir().unwrap();
     let data: PathBuf = folder.path().join("data");
     start(&data, &[]).stop();
