@@ -1,12 +1,12 @@
 //! The folder of a store: where its parts are, and what is done to them while no server has them open.
 
 use crate::damaged_file::{DamagedFile, counted};
+use crate::location::SEGMENTS;
 use crate::log::{Disk, LogFiles, ReadOnly, first_of_name, replay};
 use crate::log_repair::repair_log;
 use crate::segments::{
     DamagedSegment, ExaminedSegments, Manifest, Segment, examine, newest_manifest, rebuild, recheck,
 };
-use crate::location::SEGMENTS;
 use crate::{DurableFolder, Segments, Store, StoreError, StoreReader, StoreSettings, WriterPrefix};
 use object_store::local::LocalFileSystem;
 use std::fs;
@@ -111,7 +111,9 @@ impl StoreFolder {
         let settings = StoreSettings { claim: Some(prefix.held().clone()), ..settings.clone() };
         let name = format!("{}/{path}", prefix.location());
         let objects = prefix.objects(&format!("{path}/{SEGMENTS}"));
-        Store::open(settings, objects, &log).await.map_err(|error| StoreError::new(format!("{name}: {error}")))
+        Store::open(settings, objects, &log)
+            .await
+            .map_err(|error| StoreError::new(format!("{name}: {error}")))
     }
 
     /// The folder of its write-ahead log.

@@ -33,9 +33,9 @@ mod segments;
 mod settings;
 mod state;
 mod store;
+mod units;
 #[cfg(test)]
 mod unreliable_objects;
-mod units;
 mod view;
 
 pub use budget::SharedMemory;

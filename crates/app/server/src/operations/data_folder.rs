@@ -25,7 +25,10 @@ impl DataFolder {
     pub fn open(path: &Path) -> Result<DataFolder, String> {
         let folder = DataFolder { path: path.to_owned() };
         if let Some(prefix) = WriterPrefix::named_in(path).map_err(|error| error.to_string())? {
-            return Err(format!("{}: its segments are not in this folder, but below {prefix}", path.display()));
+            return Err(format!(
+                "{}: its segments are not in this folder, but below {prefix}",
+                path.display()
+            ));
         }
         match folder.tenants().is_empty() {
             true => Err(format!(

@@ -26,7 +26,8 @@ pub const WRITER_MARK: &str = mark::FILE;
 pub const OWNER_FOLDER: &str = owner::FOLDER;
 
 use crate::StoreIssue;
-use crate::segments::{SegmentError, wall_clock};
+use crate::clock::wall_clock;
+use crate::segments::SegmentError;
 use laggard_model::Timestamp;
 use std::sync::{Arc, OnceLock};
 

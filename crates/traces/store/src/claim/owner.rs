@@ -122,7 +122,9 @@ async fn read(objects: &dyn ObjectStore, number: u64) -> Result<Option<Owner>> {
     let path = path_of(number);
     let Some(bytes) = get(objects, &path).await? else { return Ok(None) };
     let owner = serde_json::from_slice(&bytes);
-    owner.map(Some).map_err(|error| Error::Generic { store: "claims", source: format!("{path}: {error}").into() })
+    owner
+        .map(Some)
+        .map_err(|error| Error::Generic { store: "claims", source: format!("{path}: {error}").into() })
 }
 
 async fn get(objects: &dyn ObjectStore, path: &Path) -> Result<Option<Bytes>> {

@@ -69,7 +69,8 @@ impl WriterPrefix {
         let is_continued = may_continue(request, &location, before.as_ref())?;
         let mut ended = true;
         if let Some(before) = &before {
-            let is_here = is_continued && Mark::read(&request.folder)?.is_some_and(|mark| mark.is_in(&request.folder));
+            let is_here =
+                is_continued && Mark::read(&request.folder)?.is_some_and(|mark| mark.is_in(&request.folder));
             ended = match is_here {
                 true => true,
                 false => wait_until_silent(&*objects, &location, before).await?,
@@ -91,7 +92,7 @@ impl WriterPrefix {
         let log_elsewhere = (!is_continued && !ended).then(|| {
             format!(
                 "the server that wrote below {location} before ended without storing all it had acknowledged, and its write-ahead \
-                 log is not in this data folder: spans of its last seconds are missing"
+                 log is not in this data folder: spans of its last seconds may be missing"
             )
         });
         tracing::info!(prefix = %location, claim = number, "the prefix is claimed");
@@ -105,8 +106,12 @@ impl WriterPrefix {
         takeover_after: Duration,
     ) -> WriterPrefix {
         let ending = Arc::new(Notify::new());
-        let beating =
-            give_signs_of_life(Arc::clone(&objects), claim.clone(), takeover_after / BEATS, Arc::clone(&ending));
+        let beating = give_signs_of_life(
+            Arc::clone(&objects),
+            claim.clone(),
+            takeover_after / BEATS,
+            Arc::clone(&ending),
+        );
         let beats = Mutex::new(Some(tokio::spawn(beating)));
         WriterPrefix { location, objects, claim, ending, beats }
     }
@@ -175,12 +180,14 @@ fn may_continue(
     let has_logs = request.logs.iter().any(|folder| has_files(folder));
     let path = request.folder.join(mark::FILE);
     match (&mark, before) {
-        (Some(mark), _) if mark.prefix != location.to_string() && has_logs => Err(ClaimError::refused(format!(
-            "the write-ahead log in {} belongs to {}, not to {location}: set store.url and store.writer as before, or use another \
+        (Some(mark), _) if mark.prefix != location.to_string() && has_logs => {
+            Err(ClaimError::refused(format!(
+                "the write-ahead log in {} belongs to {}, not to {location}: set store.url and store.writer as before, or use another \
              data folder",
-            request.folder.display(),
-            mark.prefix
-        ))),
+                request.folder.display(),
+                mark.prefix
+            )))
+        }
         (Some(mark), Some(before)) if mark.tokens.contains(&before.token) => Ok(true),
         // What is there was copied there with the folder's segments, or has been deleted: the log has what there is.
         (_, None) => Ok(has_logs),
@@ -198,7 +205,9 @@ fn may_continue(
 /// Whether a folder has files of a log.
 fn has_files(folder: &Path) -> bool {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.into_iter().any(|entry| entry.file_name().to_str().is_some_and(|name| first_of_name(name).is_some()))
+    entries
+        .into_iter()
+        .any(|entry| entry.file_name().to_str().is_some_and(|name| first_of_name(name).is_some()))
 }
 
 /// Waits as long as an owner may be silent; whether it has ended cleanly.
@@ -238,7 +247,12 @@ fn in_use(location: &DataLocation, why: &str) -> ClaimError {
 }
 
 /// Gives signs of life, and looks for later claims, until it is to end.
-async fn give_signs_of_life(objects: Arc<dyn ObjectStore>, claim: Claim, every: Duration, ending: Arc<Notify>) {
+async fn give_signs_of_life(
+    objects: Arc<dyn ObjectStore>,
+    claim: Claim,
+    every: Duration,
+    ending: Arc<Notify>,
+) {
     for beat in 1.. {
         if let Err(error) = owner::put_life(&*objects, claim.number(), &Life::Beat(beat)).await {
             tracing::warn!(%error, "no sign of life could be given");

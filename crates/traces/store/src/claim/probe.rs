@@ -18,7 +18,9 @@ pub(super) async fn probe(objects: &dyn ObjectStore, name: &str) -> Result<(), C
     match create().await {
         // An attempt whose answer was lost has put it.
         Ok(_) | Err(Error::AlreadyExists { .. }) => {}
-        Err(error @ Error::NotImplemented { .. }) => return Err(ClaimError::settings(format!("{name}: {error}"))),
+        Err(error @ Error::NotImplemented { .. }) => {
+            return Err(ClaimError::settings(format!("{name}: {error}")));
+        }
         Err(error) => return Err(ClaimError::refused(format!("{name} cannot be written: {error}"))),
     }
     let again = create().await;

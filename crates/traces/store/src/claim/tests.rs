@@ -71,7 +71,7 @@ async fn after_a_kill_the_same_folder_continues_at_once_and_another_one_after_si
     let held = WriterPrefix::claim(&request(&shared, second.path())).await.unwrap();
     assert_eq!(held.held().number(), 3);
     let text = held.held().log_elsewhere().unwrap();
-    assert!(text.contains("spans of its last seconds are missing"), "{text}");
+    assert!(text.contains("spans of its last seconds may be missing"), "{text}");
     drop(held);
     let error = refused(&request(&shared, first.path())).await;
     assert!(error.contains("does not continue what is stored") && error.contains(WRITER_MARK), "{error}");
@@ -87,7 +87,10 @@ async fn a_log_of_another_writer_is_refused() {
     let other = ClaimRequest { writer: "two".to_owned(), ..request(&shared, data.path()) };
     let error = refused(&other).await;
     assert!(error.contains("/one, not to file://") && error.contains("/two:"), "{error}");
-    assert_eq!(WriterPrefix::named_in(data.path()).unwrap(), Some(format!("file://{}/one", shared.path().display())));
+    assert_eq!(
+        WriterPrefix::named_in(data.path()).unwrap(),
+        Some(format!("file://{}/one", shared.path().display()))
+    );
     let fresh = folder();
     write_log(&fresh);
     let error = refused(&request(&shared, fresh.path())).await;

@@ -4,7 +4,7 @@
 
 use super::error::SegmentError;
 use super::manifest::{Manifest, Quarantined, Segment};
-use super::read_only::newest;
+use super::newest::newest;
 use async_trait::async_trait;
 use futures::StreamExt;
 use futures::stream::BoxStream;

@@ -221,11 +221,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let staging = folder.path().join(STAGING);
         let [one, two] = [(); 2].map(|()| DurableFolder::open_shared(folder.path()).unwrap());
-        let of = |objects: &DurableFolder| staging.join(format!("{}7", objects.own));
-        std::fs::write(of(&one), "half").unwrap();
-        std::fs::write(of(&two), "half").unwrap();
+        let staged = |objects: &DurableFolder| staging.join(format!("{}7", objects.own));
+        std::fs::write(staged(&one), "half").unwrap();
+        std::fs::write(staged(&two), "half").unwrap();
         two.discard_of_others().unwrap();
-        assert_eq!((of(&one).exists(), of(&two).exists()), (false, true));
+        assert_eq!((staged(&one).exists(), staged(&two).exists()), (false, true));
         let path = ObjectPath::from("a");
         one.put_opts(&path, "one".into(), create()).await.unwrap();
         two.put_opts(&path, "two".into(), create()).await.unwrap_err();

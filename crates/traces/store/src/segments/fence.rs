@@ -1,9 +1,9 @@
 //! One writer at a time below a claimed prefix: every manifest names the claim it was written under.
 
 use super::error::SegmentError;
+use super::files::stray_files;
 use super::layout;
 use super::manifest::{self, Manifest, ManifestSearch};
-use super::shared::stray_files;
 use crate::Claim;
 use object_store::ObjectStore;
 
@@ -34,7 +34,9 @@ pub(super) async fn fence(
         next.next_segment += if found.numbers.is_empty() { 0 } else { NUMBERS_LEFT_OUT };
         let is_written = match next.put(objects).await {
             Ok(()) => true,
-            Err(object_store::Error::AlreadyExists { .. }) => existing(objects, &next).await?.is_some_and(|it| it == next),
+            Err(object_store::Error::AlreadyExists { .. }) => {
+                existing(objects, &next).await?.is_some_and(|it| it == next)
+            }
             Err(error) => return Err(error.into()),
         };
         if is_written {

@@ -2,14 +2,13 @@
 
 use super::combined::CombinedObjects;
 use super::error::SegmentError;
-use super::layout;
-use super::manifest::{self, Manifest, REPAIR, Segment};
+use super::manifest::{Manifest, Segment};
+use super::newest::newest;
 use super::plan::SegmentLimits;
-use super::shared::{SegmentsInner, stray_files};
+use super::shared::SegmentsInner;
 use crate::{StoreError, StoreSettings, View};
 use object_store::ObjectStore;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Hands out snapshots of a store. A handle: clones are of the same store.
 #[derive(Clone)]
@@ -33,12 +32,6 @@ impl Views {
 pub struct StoreReader {
     shared: Arc<SegmentsInner>,
 }
-
-/// A manifest that cannot be read is looked for again this many times: it may just be replaced.
-const ATTEMPTS_MAX: usize = 3;
-
-/// … after so long.
-const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(200);
 
 impl StoreReader {
     /// Opens the store of some objects; an empty one if there are none.
@@ -111,40 +104,5 @@ impl SegmentsInner {
                 segment.number
             ))),
         }
-    }
-}
-
-/// The newest manifest. An earlier one does not do: what it lacks would be missing from the answer without a word.
-pub(super) async fn newest(objects: &dyn ObjectStore) -> Result<Manifest, SegmentError> {
-    let mut attempt = 1;
-    loop {
-        let found = match try_newest(objects).await {
-            Err(SegmentError::Storage(_)) if attempt < ATTEMPTS_MAX => None,
-            found => Some(found),
-        };
-        if let Some(found) = found {
-            return found;
-        }
-        attempt += 1;
-        tokio::time::sleep(BETWEEN_ATTEMPTS).await;
-    }
-}
-
-async fn try_newest(objects: &dyn ObjectStore) -> Result<Manifest, SegmentError> {
-    let found = manifest::newest(objects).await?;
-    let Some(&highest) = found.numbers.last() else {
-        return match stray_files(objects, &found.manifest).await?.is_empty() {
-            true => Ok(found.manifest),
-            false => Err(SegmentError::Storage(format!(
-                "there are files of segments, but no manifest that names them; {REPAIR}"
-            ))),
-        };
-    };
-    match found.unreadable.first() {
-        Some((number, reason)) if found.manifest.number < highest => {
-            let path = layout::manifest(*number);
-            Err(SegmentError::Storage(format!("{path} {reason}, nor can its copy be read; {REPAIR}")))
-        }
-        _ => Ok(found.manifest),
     }
 }

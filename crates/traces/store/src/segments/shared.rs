@@ -4,13 +4,14 @@ use super::cache::Cache;
 use super::combined::CombinedObjects;
 use super::error::SegmentError;
 use super::fence::{Occupied, fence, occupied};
-use super::layout::{self, FOLDERS};
+use super::files::{delete, move_to_quarantine, segment_of, stray_files};
+use super::layout;
 use super::manifest::{self, Manifest, Quarantined, Segment};
 use super::plan::SegmentLimits;
 use super::trace_index::TraceIndex;
 use crate::budget::OpenStore;
+use crate::clock::wall_clock;
 use crate::{Claim, StoreSettings};
-use futures::{StreamExt, TryStreamExt};
 use laggard_engine::{RequestSlice, SliceSummary};
 use laggard_model::{Nanos, Timestamp};
 use object_store::path::Path;
@@ -92,12 +93,6 @@ enum Access {
 /// Locks a mutex that cannot be poisoned.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("no thread panics while it holds the lock")
-}
-
-/// The time now, by the clock of this machine.
-pub(crate) fn wall_clock() -> Timestamp {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    Timestamp::from_unix_ns(since.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)))
 }
 
 impl SegmentsInner {
@@ -321,7 +316,9 @@ impl SegmentsInner {
             true => std::mem::take(&mut *lock(&self.stray)),
             false => Vec::new(),
         };
-        files.extend(free.iter().flat_map(|(_, segment)| segment.files.keys().map(|&kind| segment.path(kind))));
+        files.extend(
+            free.iter().flat_map(|(_, segment)| segment.files.keys().map(|&kind| segment.path(kind))),
+        );
         delete(&*self.objects, files).await;
     }
 
@@ -390,21 +387,6 @@ impl SegmentsInner {
     }
 }
 
-pub(super) async fn stray_files(
-    objects: &dyn ObjectStore,
-    manifest: &Manifest,
-) -> Result<Vec<Path>, SegmentError> {
-    let named: HashSet<Path> = (manifest.segments.iter())
-        .flat_map(|segment| segment.files.keys().map(|&kind| segment.path(kind)))
-        .collect();
-    let mut stray = Vec::new();
-    for (folder, _) in FOLDERS {
-        let found: Vec<_> = objects.list(Some(&Path::from(folder))).try_collect().await?;
-        stray.extend(found.into_iter().map(|object| object.location).filter(|path| !named.contains(path)));
-    }
-    Ok(stray)
-}
-
 /// Describes which manifest is used instead of one that cannot be read.
 fn manifest_fallback(found: &manifest::ManifestSearch, number: u64, why: &SegmentError) -> String {
     let path = layout::manifest(number);
@@ -416,34 +398,4 @@ fn manifest_fallback(found: &manifest::ManifestSearch, number: u64, why: &Segmen
          files are set aside under quarantine/",
         found.manifest.number
     )
-}
-
-/// Moves files of segments to the quarantine folder, where nothing is deleted.
-pub(super) async fn move_to_quarantine(objects: &dyn ObjectStore, files: Vec<Path>) {
-    for file in files {
-        let folder = FOLDERS.iter().find(|(folder, _)| file.as_ref().starts_with(folder));
-        let Some((&(_, kind), number)) = folder.zip(segment_of(&file)) else { continue };
-        if let Err(error) = objects.rename(&file, &layout::quarantined(kind, number)).await {
-            tracing::warn!(%file, %error, "a file could not be set aside");
-        }
-    }
-}
-
-pub(super) fn segment_of(file: &Path) -> Option<u64> {
-    file.filename()?.strip_suffix(".parquet")?.parse().ok()
-}
-
-/// Deletes files. One that cannot be deleted only wastes space until the next start.
-pub(crate) async fn delete(objects: &dyn ObjectStore, files: Vec<Path>) {
-    if files.is_empty() {
-        return;
-    }
-    let files = futures::stream::iter(files.into_iter().map(Ok)).boxed();
-    let mut deleted = objects.delete_stream(files);
-    while let Some(result) = deleted.next().await {
-        match result {
-            Ok(_) | Err(object_store::Error::NotFound { .. }) => {}
-            Err(error) => tracing::warn!(%error, "a file that is not needed could not be deleted"),
-        }
-    }
 }

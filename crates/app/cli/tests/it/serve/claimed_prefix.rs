@@ -115,6 +115,8 @@ fn spans_survive_kills_and_a_new_folder(shared: &SharedStore) {
     let server = shared.start(tempfile::tempdir().unwrap().path(), &[]);
     assert!(!server.get("/readyz").body.contains("log_elsewhere"), "it was stopped, not killed");
     assert_eq!(server.get(&TRACE_PATH.replace("0af", "1af")).status, 200);
+    let report: Value = serde_json::from_str(&shared.report(&server, "default")).unwrap();
+    assert_eq!(report["input"]["losses"]["corrupt_log"]["count"], 1, "that a log was missing is counted");
     server.stop();
     // What the old log has is not lost.
     fs::remove_file(data.path().join("writer.json")).unwrap();
@@ -125,7 +127,7 @@ fn spans_survive_kills_and_a_new_folder(shared: &SharedStore) {
 
 /// Two servers never write below one prefix.
 fn a_name_has_one_server(shared: &SharedStore) {
-    let folders: Vec<TempDir> = (0..3).map(|_| tempfile::tempdir().unwrap()).collect();
+    let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
     let first = shared.start(folders[0].path(), &[]);
     let second = shared.refused(folders[1].path(), &[]);
     second.fails(3, &["/default has a server: process", "store.writer"]);
@@ -135,9 +137,26 @@ fn a_name_has_one_server(shared: &SharedStore) {
         flush(server);
     }
     assert_eq!(spans(&shared.report(&first, "default")) + spans(&shared.report(&other, "other")), 402);
+    // Both together are what one server has that got all of it.
+    let both = shared.run(&["diagnose", "--output", "json", "--store", &shared.url]).json();
+    let caution = both["cautions"].as_array().unwrap().last().unwrap().as_str().unwrap();
+    assert!(caution.starts_with("Stored by 2 servers: "), "{caution}");
+    let alone = tempfile::tempdir().unwrap();
+    let server = Running::start(alone.path(), &["--set", "store.keep_for=off", "--set", "store.upkeep=1h"]);
+    for number in 0..2 {
+        import(&server, number);
+        flush(&server);
+    }
+    let one = shared.run(&["diagnose", "--output", "json", "--store", text(alone.path())]).json();
+    for part in ["verdict", "suspects", "input", "categories"] {
+        assert_eq!(both[part], one[part], "{part}");
+    }
     other.stop();
-    let moved = shared.refused(folders[1].path(), &["--set", "store.writer=third"]);
-    assert_eq!(moved.status, 3, "{}", moved.stderr);
+    let third = ["--set", "store.writer=third"];
+    assert_eq!(first.send_trace(TRACE, &[]).status, 200);
+    drop(first);
+    shared.refused(folders[0].path(), &third).fails(3, &["belongs to", "/default, not to", "/third"]);
+    shared.start(folders[1].path(), &third).stop();
 }
 
 #[test]
@@ -232,7 +251,8 @@ fn replaced_files_stay_for_a_while() {
     let (now, stored) = all(&server);
     assert!(before.iter().all(|file| now.contains(file)) && stored == 600, "{now:?}");
     server.stop();
-    let server = shared.start(data.path(), &["--set", "store.upkeep=20ms", "--set", "store.delete_after=1ms"]);
+    let server =
+        shared.start(data.path(), &["--set", "store.upkeep=20ms", "--set", "store.delete_after=1ms"]);
     while all(&server).0.iter().any(|file| before.contains(file)) {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }

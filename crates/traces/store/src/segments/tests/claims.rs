@@ -89,7 +89,11 @@ async fn replaced_files_stay_for_processes_that_read_them() {
     drop(segments);
     let segments = open(&objects, &StoreSettings { claim: Some(Claim::new(2, None)), ..settings }).await;
     segments.compact_once().await.unwrap();
-    assert_eq!((requests(&segments).await, files(&objects).await), (3, 5 * 4), "nor does a new owner delete them at once");
+    assert_eq!(
+        (requests(&segments).await, files(&objects).await),
+        (3, 5 * 4),
+        "nor does a new owner delete them at once"
+    );
     let settings = StoreSettings { keep_for: Some(HOUR), delete_after: Nanos::from_ms(1), ..claimed(3) };
     let segments = open(&objects, &settings).await;
     segments.retain(hours(4)).await.unwrap();

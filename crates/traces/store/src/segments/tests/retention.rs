@@ -25,7 +25,10 @@ pub(super) fn at_hour(hour: i64) -> Arc<FlushBatch> {
     Arc::new(batch)
 }
 
-pub(super) async fn with_hours(settings: &StoreSettings, of: std::ops::Range<i64>) -> (Arc<dyn ObjectStore>, Segments) {
+pub(super) async fn with_hours(
+    settings: &StoreSettings,
+    of: std::ops::Range<i64>,
+) -> (Arc<dyn ObjectStore>, Segments) {
     let objects = empty_objects();
     let segments = open(&objects, settings).await;
     for hour in of {
