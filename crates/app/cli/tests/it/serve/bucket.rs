@@ -9,6 +9,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 
 /// A server of buckets; dropping it kills it.
 pub(super) struct Buckets {
@@ -50,8 +51,11 @@ sys.stdin.read()
 impl Buckets {
     /// `None` where Python is missing.
     pub(super) fn start(conditional_puts: ConditionalPuts) -> Option<Buckets> {
+        // Installed once, by the test that comes first.
+        static PYTHON: OnceLock<Option<PathBuf>> = OnceLock::new();
         let requirements = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/serve/requirements.txt");
-        let python = python_with(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("s3-python"), &requirements)?;
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("s3-python");
+        let python = PYTHON.get_or_init(|| python_with(&folder, &requirements)).as_ref()?;
         let mut process = Command::new(python)
             .args(["-c", SERVE])
             .args((conditional_puts == ConditionalPuts::Ignored).then_some("ignore-conditions"))
