@@ -250,7 +250,7 @@ fn replaced_files_stay_for_a_while() {
         flush(&server);
     }
     // Two slices later, the two segments of the first slice are merged.
-    assert_eq!(server.send_at(1, 1_768_208_400_000_000_000 + 1_200_000_000_000).status, 200);
+    assert_eq!(server.send_at(9_000, 1_768_208_400_000_000_000 + 1_200_000_000_000).status, 200);
     flush(&server);
     let before = files(&below, ".parquet");
     server.stop();
