@@ -277,6 +277,22 @@ fn replaced_files_stay_for_a_while() {
 }
 
 #[test]
+fn tenants_are_found_again_with_a_new_data_folder() {
+    let (folder, data) = (tempfile::tempdir().unwrap(), [(); 2].map(|()| tempfile::tempdir().unwrap()));
+    let shared = SharedStore::in_folder(&folder);
+    let (tenants, shop) = (["--set", "tenants.enabled=true"], ["X-Scope-OrgID: shop"]);
+    let server = shared.start(data[0].path(), &tenants);
+    assert_eq!(server.send_trace(TRACE, &shop).status, 200);
+    server.stop();
+    let server = shared.start(data[1].path(), &tenants);
+    assert_eq!(server.request("http", "GET", TRACE_PATH, &shop, "").status, 200);
+    let words = ["diagnose", "--output", "json", "--store", &shared.url, "--tenant"];
+    let stored = shared.run(&[&words[..], &["shop"]].concat());
+    assert_eq!(spans(&stored.stdout), 1, "{}", stored.stderr);
+    shared.run(&[&words[..], &["other"]].concat()).fails(3, &["no tenant \"other\", only shop"]);
+}
+
+#[test]
 fn folders_are_not_mistaken_for_each_other() {
     let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let shared = SharedStore::in_folder(&folder);
