@@ -6,10 +6,11 @@ use crate::outcome::{Outcome, command, finish};
 use laggard_testkit::python_with;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// A server of buckets; dropping it kills it.
 pub(super) struct Buckets {
@@ -48,6 +49,9 @@ print(server.get_host_and_port()[1], flush=True)
 sys.stdin.read()
 ";
 
+/// The variable with the address of the server.
+const ENDPOINT: &str = "AWS_ENDPOINT_URL";
+
 impl Buckets {
     /// `None` where Python is missing.
     pub(super) fn start(conditional_puts: ConditionalPuts) -> Option<Buckets> {
@@ -77,7 +81,7 @@ impl Buckets {
             ("AWS_ACCESS_KEY_ID", "test"),
             ("AWS_SECRET_ACCESS_KEY", "test"),
         ];
-        let address = ("AWS_ENDPOINT_URL", format!("http://{}", self.address));
+        let address = (ENDPOINT, format!("http://{}", self.address));
         constants.map(|(name, value)| (name, value.to_owned())).into_iter().chain([address]).collect()
     }
 
@@ -106,6 +110,57 @@ impl Buckets {
     fn query(&self, location: &str, words: &[&str]) -> Outcome {
         let mut run = command(&[words, &["--store", location]].concat());
         finish(run.envs(self.variables()))
+    }
+}
+
+/// A connection to a server of buckets that can be interrupted.
+pub(super) struct Interruptible {
+    address: SocketAddr,
+    is_interrupted: Arc<AtomicBool>,
+}
+
+impl Interruptible {
+    pub(super) fn to(buckets: &Buckets) -> Interruptible {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (is_interrupted, server) = (Arc::new(AtomicBool::new(false)), buckets.address.clone());
+        let interrupted = Arc::clone(&is_interrupted);
+        // It ends with the process.
+        std::thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                let Ok(server) = TcpStream::connect(&server) else { return };
+                for (mut from, mut to) in
+                    [(client.try_clone().unwrap(), server.try_clone().unwrap()), (server, client)]
+                {
+                    let interrupted = Arc::clone(&interrupted);
+                    std::thread::spawn(move || {
+                        let mut bytes = [0; 1 << 16];
+                        while let Ok(length @ 1..) = from.read(&mut bytes) {
+                            if interrupted.load(Ordering::Relaxed) || to.write_all(&bytes[..length]).is_err()
+                            {
+                                break;
+                            }
+                        }
+                        // One that is closed already cannot be shut down.
+                        let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
+                    });
+                }
+            }
+        });
+        Interruptible { address, is_interrupted }
+    }
+
+    /// Cuts off what is sent from now on, or lets it through again.
+    pub(super) fn interrupt(&self, is_interrupted: bool) {
+        self.is_interrupted.store(is_interrupted, Ordering::Relaxed);
+    }
+
+    /// As of [`Buckets::variables`].
+    pub(super) fn variables(&self, buckets: &Buckets) -> Vec<(&'static str, String)> {
+        let mut all = buckets.variables();
+        all.retain(|(name, _)| *name != ENDPOINT);
+        all.push((ENDPOINT, format!("http://{}", self.address)));
+        all
     }
 }
 

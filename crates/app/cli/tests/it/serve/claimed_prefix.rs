@@ -1,7 +1,7 @@
 //! `store.url`: servers whose segments are below a prefix in a bucket or in a folder of several servers.
 
 #[cfg(feature = "s3")]
-use super::bucket::{Buckets, ConditionalPuts};
+use super::bucket::{Buckets, ConditionalPuts, Interruptible};
 use super::store_commands::{files, store, text};
 use super::stored::part;
 use super::{Running, TRACE, TRACE_PATH};
@@ -196,6 +196,40 @@ fn a_name_has_one_server_in_a_bucket() {
     let nothing = SharedStore::new("s3://nothing".to_owned(), buckets.variables());
     let data = tempfile::tempdir().unwrap();
     nothing.refused(data.path(), &[]).fails(3, &["s3://nothing", "cannot be written"]);
+}
+
+#[test]
+#[cfg(feature = "s3")]
+fn while_a_bucket_does_not_answer_data_is_accepted_and_stored_later() {
+    let Some(buckets) = Buckets::start(ConditionalPuts::Honored) else { return };
+    buckets.put("traces", b"");
+    let connection = Interruptible::to(&buckets);
+    let shared = SharedStore::new("s3://traces/live".to_owned(), connection.variables(&buckets));
+    let data = tempfile::tempdir().unwrap();
+    let server = shared.start(data.path(), &[]);
+    import(&server, 0);
+    flush(&server);
+    connection.interrupt(true);
+    import(&server, 1);
+    assert_ne!(server.post("/api/v1/flush").status, 204);
+    server
+        .wait_for_readiness(|ready, problems| !ready && problems.contains(&"segments_unwritable".to_owned()));
+    import(&server, 2);
+    connection.interrupt(false);
+    server.wait_for_readiness(|ready, problems| ready && problems.is_empty());
+    flush(&server);
+    assert_eq!(spans(&shared.report(&server, "default")), 600);
+    connection.interrupt(true);
+    assert_eq!(server.send_trace(TRACE, &[]).status, 200);
+    server.signal(rustix::process::Signal::TERM);
+    let (status, log) = server.wait();
+    assert_eq!(status, 3, "its log has what is not stored: {log}");
+    let other = tempfile::tempdir().unwrap();
+    shared.refused(other.path(), &[]).fails(3, &["s3://traces/live", "cannot be written"]);
+    connection.interrupt(false);
+    let server = shared.start(data.path(), &[]);
+    flush(&server);
+    assert_eq!(spans(&shared.report(&server, "default")), 601);
 }
 
 #[test]
