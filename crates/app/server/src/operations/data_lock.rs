@@ -23,7 +23,7 @@ impl DataLock {
         make(folder).map_err(|error| format!("data: {} cannot be made: {error}", folder.display()))?;
         if folder.join(OWNER_FOLDER).is_dir() {
             return Err(format!(
-                "data: {} is what a server has stored with store.url, not a data folder",
+                "data: {} is what a server has stored with store.url, not a data folder; if it is a copy, remove {OWNER_FOLDER}/ from it",
                 folder.display()
             ));
         }
