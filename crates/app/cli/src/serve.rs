@@ -128,7 +128,10 @@ pub(crate) fn run(arguments: &Serve) -> Result<Status, CommandError> {
         otel: OtelVariables::read(|name| std::env::var(name).ok()),
         return_freed_memory: Some(crate::allocator::return_freed_memory),
     };
-    serve(checked, environment).map_err(CommandError::unreadable)?;
+    serve(checked, environment).map_err(|error| match error.is_of_settings() {
+        true => CommandError::usage(error),
+        false => CommandError::unreadable(error),
+    })?;
     Ok(Status::Done)
 }
 

@@ -15,9 +15,10 @@ use crate::rotation::CredentialFiles;
 use crate::security::{Admission, TokenFiles, login_routes, protect};
 use crate::settings::{CheckedSettings, LimitSettings, ListenerKind, ServeSettings};
 use crate::signatures::keep_signatures;
-use crate::tenants::Tenants;
+use crate::tenants::{TenantError, Tenants};
 use axum::Router;
 use axum::middleware::from_fn_with_state;
+use laggard_store::ClaimError;
 use laggard_system::{available_threads, now};
 use std::ffi::OsString;
 use std::fmt;
@@ -34,11 +35,24 @@ use tower_http::catch_panic::CatchPanicLayer;
 #[derive(Debug)]
 pub struct ServeError {
     message: String,
+    is_of_settings: bool,
 }
 
 impl ServeError {
     pub(crate) fn new(message: impl fmt::Display) -> ServeError {
-        ServeError { message: message.to_string() }
+        ServeError { message: message.to_string(), is_of_settings: false }
+    }
+
+    /// Whether the settings name something that cannot be used at all, like a bucket without conditional puts.
+    pub fn is_of_settings(&self) -> bool {
+        self.is_of_settings
+    }
+}
+
+impl From<TenantError> for ServeError {
+    fn from(error: TenantError) -> ServeError {
+        let is_of_settings = matches!(error, TenantError::Prefix(ClaimError::Settings(_)));
+        ServeError { is_of_settings, ..ServeError::new(error) }
     }
 }
 
@@ -130,7 +144,7 @@ pub(crate) async fn state(
     stopping: CancellationToken,
 ) -> Result<AppState, ServeError> {
     let memory = Arc::new(ProcessMemory::new(settings.raw.memory.map(|size| size.0)));
-    let tenants = Arc::new(Tenants::open(&settings.raw, &memory).await.map_err(ServeError::new)?);
+    let tenants = Arc::new(Tenants::open(&settings.raw, &memory).await?);
     let queries = Arc::new(Semaphore::new(2 * available_threads().get()));
     let address = pages_address(settings, &listeners);
     let alerts =
@@ -238,6 +252,9 @@ async fn drain(state: &AppState, connections: &TaskTracker, limits: LimitSetting
             ended =
                 Err(ServeError::new(format!("the store of {} could not be closed: {error}", tenant.name)));
         }
+    }
+    if ended.is_ok() {
+        state.tenants.release().await;
     }
     tracing::info!("stopped");
     ended

@@ -3,11 +3,15 @@
 use crate::events::{ObservedVersions, TenantEvents, VersionWatch};
 use crate::operations::ProcessMemory;
 use crate::recordings::TenantRecordings;
-use crate::settings::{RecordingSettings, ServeSettings, TENANT_NAMES, is_tenant_name};
+use crate::settings::{RecordingSettings, ServeSettings, TENANT_NAMES, TENANTS, is_tenant_name};
 use crate::signatures::TenantSignatures;
 use laggard_engine::Batch;
 use laggard_formats::{MessageReader, ReaderOptions, SelectedAttributes};
-use laggard_store::{AppendError, SharedMemory, Store, StoreError, StoreFolder, StoreSettings};
+use laggard_model::Nanos;
+use laggard_store::{
+    AppendError, ClaimError, ClaimRequest, SharedMemory, Store, StoreError, StoreFolder, StoreSettings,
+    WRITER_MARK, WriterPrefix,
+};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
@@ -52,6 +56,8 @@ impl Tenant {
 /// All tenants that were opened; at most as many as the settings say.
 pub(crate) struct Tenants {
     folder: PathBuf,
+    /// Where segments are, unless in the folder.
+    prefix: Option<WriterPrefix>,
     store: StoreSettings,
     most: usize,
     reader: ReaderOptions,
@@ -70,6 +76,8 @@ pub(crate) enum TenantError {
     TooMany,
     /// Its store cannot be opened.
     Store(StoreError),
+    /// The place of all stores cannot be used.
+    Prefix(ClaimError),
 }
 
 impl std::fmt::Display for TenantError {
@@ -78,6 +86,7 @@ impl std::fmt::Display for TenantError {
             TenantError::Name => write!(f, "invalid tenant name; allowed: {TENANT_NAMES}"),
             TenantError::TooMany => f.write_str("there are as many tenants as tenants.most allows"),
             TenantError::Store(error) => write!(f, "its store cannot be opened: {error}"),
+            TenantError::Prefix(error) => error.fmt(f),
         }
     }
 }
@@ -91,8 +100,10 @@ impl Tenants {
         settings: &ServeSettings,
         memory: &ProcessMemory,
     ) -> Result<Tenants, TenantError> {
+        let folder = settings.data.join(TENANTS);
         let tenants = Tenants {
-            folder: settings.data.join("tenants"),
+            prefix: prefix(settings, &folder).await.map_err(TenantError::Prefix)?,
+            folder,
             store: store_settings(settings, memory),
             most: settings.tenants.most as usize,
             reader: ReaderOptions {
@@ -107,10 +118,22 @@ impl Tenants {
             tenants.get(ONLY).await?;
             return Ok(tenants);
         }
-        for name in folders(&tenants.folder) {
+        let mut names = folders(&tenants.folder);
+        if let Some(prefix) = &tenants.prefix {
+            let stored = prefix.location().within(TENANTS).folders().await.map_err(TenantError::Store)?;
+            names.extend(stored.into_iter().filter(|name| is_tenant_name(name)));
+        }
+        for name in names {
             tenants.get(&name).await?;
         }
         Ok(tenants)
+    }
+
+    /// Lets another server have the place of the segments: all stores are closed.
+    pub(crate) async fn release(&self) {
+        if let Some(prefix) = &self.prefix {
+            prefix.release().await;
+        }
     }
 
     /// How data of all tenants are read.
@@ -134,7 +157,11 @@ impl Tenants {
             return Err(TenantError::TooMany);
         }
         let folder = StoreFolder::new(self.folder.join(name));
-        let store = folder.open(&self.store).await.map_err(TenantError::Store)?;
+        let store = match &self.prefix {
+            Some(prefix) => folder.open_below(prefix, &format!("{TENANTS}/{name}"), &self.store).await,
+            None => folder.open(&self.store).await,
+        };
+        let store = store.map_err(TenantError::Store)?;
         let (events, versions) = self.open_events(name).await.map_err(TenantError::Store)?;
         let messages = MessageReader::new(&self.reader);
         let events = Arc::new(events);
@@ -208,7 +235,43 @@ fn store_settings(settings: &ServeSettings, memory: &ProcessMemory) -> StoreSett
         upkeep: store.upkeep.nanos(),
         keep_for: store.keep_for.map(|length| length.nanos()),
         keep_bytes: store.keep_bytes.map(|size| size.0),
+        delete_after: store.url.as_ref().map_or(Nanos::ZERO, |_| store.delete_after.nanos()),
+        claim: None,
     }
+}
+
+/// Claims the place of the segments, if it is not the data folder.
+async fn prefix(settings: &ServeSettings, tenants: &Path) -> Result<Option<WriterPrefix>, ClaimError> {
+    let data = &settings.data;
+    let refused = |text: String| ClaimError::Refused(StoreError::new(text));
+    let Some(url) = &settings.store.url else {
+        return match WriterPrefix::named_in(data)? {
+            None => Ok(None),
+            Some(prefix) => Err(refused(format!(
+                "data: the write-ahead log in {} belongs to {prefix}: set store.url and store.writer as before, use another data \
+                 folder, or remove {WRITER_MARK} from this one to store what the log has here",
+                data.display()
+            ))),
+        };
+    };
+    let names = folders(tenants);
+    let stores = || names.iter().map(|name| StoreFolder::new(tenants.join(name)));
+    if stores().any(|store| store.has_segments()) {
+        return Err(refused(format!(
+            "data: {} has segments of its own, which are not read with store.url: use another data folder, or move each of its \
+             tenants/NAME/segments to the same path below {url}/{}",
+            data.display(),
+            settings.store.writer
+        )));
+    }
+    let request = ClaimRequest {
+        url: url.clone(),
+        writer: settings.store.writer.clone(),
+        folder: data.clone(),
+        logs: stores().map(|store| store.log()).collect(),
+        takeover_after: settings.store.takeover_after.duration(),
+    };
+    WriterPrefix::claim(&request).await.map(Some)
 }
 
 /// Names of the tenants that have a folder already.

@@ -37,6 +37,11 @@ impl Clock for SystemClock {
     }
 }
 
+/// The time now, by the clock of this machine.
+pub(crate) fn wall_clock() -> Timestamp {
+    SystemClock::default().wall()
+}
+
 /// Detects jumps of the wall clock, and provides a time that does not follow a jump immediately.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClockWatch {

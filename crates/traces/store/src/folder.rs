@@ -1,12 +1,13 @@
 //! The folder of a store: where its parts are, and what is done to them while no server has them open.
 
 use crate::damaged_file::{DamagedFile, counted};
+use crate::location::SEGMENTS;
 use crate::log::{Disk, LogFiles, ReadOnly, first_of_name, replay};
 use crate::log_repair::repair_log;
 use crate::segments::{
     DamagedSegment, ExaminedSegments, Manifest, Segment, examine, newest_manifest, rebuild, recheck,
 };
-use crate::{DurableFolder, Segments, Store, StoreError, StoreReader, StoreSettings};
+use crate::{DurableFolder, Segments, Store, StoreError, StoreReader, StoreSettings, WriterPrefix};
 use object_store::local::LocalFileSystem;
 use std::fs;
 use std::io;
@@ -79,11 +80,7 @@ impl StoreFolder {
     }
 
     fn segments(&self) -> PathBuf {
-        self.path.join("segments")
-    }
-
-    fn log(&self) -> PathBuf {
-        self.path.join("log")
+        self.path.join(SEGMENTS)
     }
 
     /// Opens the store; makes the folder if there is none.
@@ -97,6 +94,37 @@ impl StoreFolder {
         }
         let objects = DurableFolder::open(&segments).map_err(|error| failed(&segments, error))?;
         Store::open(settings.clone(), Arc::new(objects), &log).await
+    }
+
+    /// Opens the store with its log in this folder, and its segments below a claimed prefix, in a folder of this path.
+    ///
+    /// # Errors
+    /// As of [`Store::open`]; when another server has taken over the prefix.
+    pub async fn open_below(
+        &self,
+        prefix: &WriterPrefix,
+        path: &str,
+        settings: &StoreSettings,
+    ) -> Result<Store, StoreError> {
+        let log = self.log();
+        fs::create_dir_all(&log).map_err(|error| failed(&log, error))?;
+        let settings = StoreSettings { claim: Some(prefix.held().clone()), ..settings.clone() };
+        let name = format!("{}/{path}", prefix.location());
+        let objects = prefix.objects(&format!("{path}/{SEGMENTS}"));
+        Store::open(settings, objects, &log)
+            .await
+            .map_err(|error| StoreError::new(format!("{name}: {error}")))
+    }
+
+    /// The folder of its write-ahead log.
+    pub fn log(&self) -> PathBuf {
+        self.path.join("log")
+    }
+
+    /// Whether it has segments of its own.
+    pub fn has_segments(&self) -> bool {
+        let manifests = fs::read_dir(self.segments().join("manifest"));
+        manifests.is_ok_and(|mut entries| entries.next().is_some())
     }
 
     /// Spans in the log of a store that were not in segments when it was opened for reading. No more than these, but some of them

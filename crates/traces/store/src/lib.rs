@@ -12,6 +12,7 @@
 //! One [`Store`] holds the data of one tenant.
 
 mod budget;
+mod claim;
 mod clock;
 mod damaged_file;
 #[cfg(test)]
@@ -33,9 +34,12 @@ mod settings;
 mod state;
 mod store;
 mod units;
+#[cfg(test)]
+mod unreliable_objects;
 mod view;
 
 pub use budget::SharedMemory;
+pub use claim::{Claim, ClaimError, ClaimRequest, OWNER_FOLDER, WRITER_MARK, WriterPrefix};
 pub use clock::{Clock, SystemClock};
 pub use damaged_file::DamagedFile;
 pub use error::{AppendError, StoreError};

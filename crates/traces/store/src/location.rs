@@ -1,6 +1,6 @@
 //! Where the data of a server is: in a folder, or under a prefix in a bucket.
 
-use crate::{StoreError, StoreReader, StoreSettings};
+use crate::{DurableFolder, StoreError, StoreReader, StoreSettings};
 use bytes::Bytes;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path as ObjectPath;
@@ -10,7 +10,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A folder of this machine, or a prefix in a bucket, that is only read.
+/// A folder of this machine, or a prefix in a bucket.
 #[derive(Clone)]
 pub struct DataLocation {
     /// As it was named, with what is below it.
@@ -24,11 +24,18 @@ enum Root {
     Bucket { objects: Arc<dyn ObjectStore>, prefix: ObjectPath },
 }
 
+/// A location whose objects are durable once they are put.
+pub(crate) struct WritableLocation {
+    pub(crate) objects: Arc<dyn ObjectStore>,
+    /// The same of a folder, where objects are staged before they get their names.
+    pub(crate) staging: Option<Arc<DurableFolder>>,
+}
+
 /// No file beside the segments is larger.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 
 /// The part of a store that is read.
-const SEGMENTS: &str = "segments";
+pub(crate) const SEGMENTS: &str = "segments";
 
 /// What folders are named by beside their paths.
 const FILE: &str = "file://";
@@ -134,6 +141,31 @@ impl DataLocation {
         let segments = self.within(SEGMENTS);
         let objects = segments.objects().map_err(|error| segments.failed(error))?;
         StoreReader::open(objects, settings).await.map_err(|error| self.failed(error))
+    }
+
+    /// Opens the stores in several locations as one, for reading ([`StoreReader::open_all`]).
+    ///
+    /// # Errors
+    /// As of [`DataLocation::read_store`].
+    pub async fn read_stores(
+        locations: &[DataLocation],
+        settings: &StoreSettings,
+    ) -> Result<StoreReader, StoreError> {
+        let objects = locations.iter().map(|location| {
+            let segments = location.within(SEGMENTS);
+            segments.objects().map_err(|error| segments.failed(error))
+        });
+        StoreReader::open_all(objects.collect::<Result<_, _>>()?, settings).await
+    }
+
+    /// Its objects, to be written by this process among others.
+    pub(crate) fn writable(&self) -> Result<WritableLocation, StoreError> {
+        let failed = |error| self.failed(error);
+        let Some(folder) = self.folder() else {
+            return Ok(WritableLocation { objects: self.objects().map_err(failed)?, staging: None });
+        };
+        let durable = Arc::new(DurableFolder::open_shared(folder).map_err(failed)?);
+        Ok(WritableLocation { objects: Arc::clone(&durable) as _, staging: Some(durable) })
     }
 
     fn objects(&self) -> object_store::Result<Arc<dyn ObjectStore>> {

@@ -1,5 +1,6 @@
 //! Settings of a store: retention, memory, and intervals.
 
+use crate::Claim;
 use crate::budget::SharedMemory;
 use laggard_model::Nanos;
 
@@ -22,6 +23,10 @@ pub struct StoreSettings {
     pub keep_for: Option<Nanos>,
     /// Maximum total size of segments in bytes, beyond which the oldest are deleted; `None` for no limit.
     pub keep_bytes: Option<u64>,
+    /// Files of replaced segments are deleted after this time, so that other processes can read them until then.
+    pub delete_after: Nanos,
+    /// The claim of the prefix that the segments are below; `None` where nothing but this process can write them.
+    pub claim: Option<Claim>,
 }
 
 impl Default for StoreSettings {
@@ -35,6 +40,8 @@ impl Default for StoreSettings {
             upkeep: Nanos::from_secs(10),
             keep_for: Some(Nanos::from_secs(7 * 24 * 3600)),
             keep_bytes: None,
+            delete_after: Nanos::ZERO,
+            claim: None,
         }
     }
 }

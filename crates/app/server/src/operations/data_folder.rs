@@ -2,7 +2,7 @@
 
 use super::data_lock::DataLock;
 use crate::tenants::folders;
-use laggard_store::{CopiedFolder, FolderCheck, StoreError, StoreFolder};
+use laggard_store::{CopiedFolder, FolderCheck, StoreError, StoreFolder, WRITER_MARK, WriterPrefix};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ pub struct DataFolder {
 }
 
 /// Entries that belong to a running server.
-const NOT_COPIED: [&str; 2] = ["lock", "uploads"];
+const NOT_COPIED: [&str; 3] = ["lock", "uploads", WRITER_MARK];
 /// Folders of a tenant that are copied as a store.
 const STORE: [&str; 2] = ["segments", "log"];
 
@@ -21,9 +21,15 @@ impl DataFolder {
     /// The folder at a path.
     ///
     /// # Errors
-    /// When it has no store of any tenant.
+    /// When it has no store of any tenant, or its segments are elsewhere.
     pub fn open(path: &Path) -> Result<DataFolder, String> {
         let folder = DataFolder { path: path.to_owned() };
+        if let Some(prefix) = WriterPrefix::named_in(path).map_err(|error| error.to_string())? {
+            return Err(format!(
+                "{}: its segments are not in this folder, but below {prefix}",
+                path.display()
+            ));
+        }
         match folder.tenants().is_empty() {
             true => Err(format!(
                 "{}: this is no data folder of laggard serve: it has no folder in tenants/",

@@ -1,5 +1,6 @@
 //! One server a folder: two would write over each other.
 
+use laggard_store::OWNER_FOLDER;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::Path;
@@ -20,6 +21,12 @@ impl DataLock {
     /// When another process has it, or it cannot be written.
     pub(crate) fn acquire(folder: &Path) -> Result<DataLock, String> {
         make(folder).map_err(|error| format!("data: {} cannot be made: {error}", folder.display()))?;
+        if folder.join(OWNER_FOLDER).is_dir() {
+            return Err(format!(
+                "data: {} is what a server has stored with store.url, not a data folder; if it is a copy, remove {OWNER_FOLDER}/ from it",
+                folder.display()
+            ));
+        }
         let path = folder.join(NAME);
         let explain = |error: std::io::Error| format!("data: {} cannot be written: {error}", path.display());
         let mut file = OpenOptions::new()

@@ -46,7 +46,9 @@ impl AdmissionError {
             AdmissionError::NoTenant(_) | AdmissionError::Tenant(TenantError::Name) => {
                 StatusCode::BAD_REQUEST
             }
-            AdmissionError::Tenant(TenantError::Store(_)) => StatusCode::SERVICE_UNAVAILABLE,
+            AdmissionError::Tenant(TenantError::Store(_) | TenantError::Prefix(_)) => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
         }
     }
 

@@ -5,8 +5,9 @@ use super::log_filter::log_filter;
 use super::objectives::check_objectives;
 use super::tokens::CheckedToken;
 use super::trace_sources::check_trace_sources;
-use super::{CheckedAlerts, ServeSettings, SettingError, TlsSettings};
+use super::{CheckedAlerts, ServeSettings, SettingError, StorageSettings, TlsSettings};
 use laggard_settings::Settings;
+use laggard_store::DataLocation;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -52,6 +53,7 @@ impl ServeSettings {
             return Err(SettingError::new("limits.decompressed must be at least limits.message"));
         }
         self.recordings.check_pairs()?;
+        self.store.check_url()?;
         self.check_tenants()
     }
 
@@ -103,6 +105,27 @@ impl ServeSettings {
     }
 }
 
+impl StorageSettings {
+    /// Checks that segments can be where `store.url` says, as far as that is known without a connection.
+    fn check_url(&self) -> Result<(), SettingError> {
+        let Some(url) = &self.url else { return Ok(()) };
+        if !url.contains("://") {
+            return Err(SettingError::new(format_args!(
+                "store.url is {url:?}; allowed: s3://BUCKET/PREFIX or file:///FOLDER"
+            )));
+        }
+        DataLocation::parse(url).map_err(|error| SettingError::new(format_args!("store.url: {error}")))?;
+        // `URL/tenants` would look like the folder of one server.
+        if !is_tenant_name(&self.writer) || self.writer == TENANTS {
+            return Err(SettingError::new(format_args!(
+                "store.writer is {:?}; allowed: {TENANT_NAMES}, but not {TENANTS:?}",
+                self.writer
+            )));
+        }
+        Ok(())
+    }
+}
+
 impl TlsSettings {
     fn check_pair(&self) -> Result<(), SettingError> {
         match (&self.certificate, &self.key, &self.client_roots) {
@@ -114,6 +137,9 @@ impl TlsSettings {
         }
     }
 }
+
+/// The folder of all tenants.
+pub(crate) const TENANTS: &str = "tenants";
 
 /// Valid tenant names; they are names of folders, too.
 pub(crate) const TENANT_NAMES: &str = "1 to 64 of A-Z, a-z, 0-9, _ and -";

@@ -17,7 +17,7 @@ mod trace_sources;
 pub use alerts::AlertSettings;
 pub(crate) use alerts::CheckedAlerts;
 pub use check::CheckedSettings;
-pub(crate) use check::{TENANT_NAMES, is_tenant_name};
+pub(crate) use check::{TENANT_NAMES, TENANTS, is_tenant_name};
 pub use laggard_settings::{Length, SettingError, Size};
 pub(crate) use listener::ListenerKind;
 pub(crate) use log_filter::log_filter;
@@ -97,7 +97,7 @@ settings! {
 settings! {
     group "store";
     /// The store of each tenant: layout, memory, retention.
-    #[derive(Clone, Copy, PartialEq, Debug)]
+    #[derive(Clone, PartialEq, Debug)]
     pub struct StorageSettings {
         /// Length of the time slices that data are stored in
         slice ("store.slice"): Length = Length::from_secs(300), at_least(MILLISECOND);
@@ -114,6 +114,17 @@ settings! {
         keep_for ("store.keep_for"): Option<Length> = Some(Length::from_secs(7 * 86_400)), at_least(MILLISECOND);
         /// Maximum size of a tenant's data; beyond it the oldest are deleted; `off` for no limit
         keep_bytes ("store.keep_bytes"): Option<Size> = None, at_least(1.0);
+        /// Where segments are, below the name of this server: `s3://BUCKET/PREFIX` (in programs built with the feature `s3`) or
+        /// `file:///FOLDER`; `off` for the data folder. The write-ahead log and all else stay in the data folder
+        url ("store.url"): Option<String> = None, any();
+        /// The name of this server below `store.url`, which no other server has
+        writer ("store.writer"): String = "default".to_owned(), any();
+        /// With `store.url`: how long this server must have given no sign of life before one of the same name with another data
+        /// folder may continue in its place
+        takeover_after ("store.takeover_after"): Length = Length::from_secs(30), at_least(1.0);
+        /// With `store.url`: files of replaced and expired segments are deleted this long after, so that other programs can read
+        /// them until then
+        delete_after ("store.delete_after"): Length = Length::from_secs(900), at_least(MILLISECOND);
     }
 }
 

@@ -22,6 +22,6 @@ mod tests;
 
 pub(crate) use files::{Disk, LogFile, LogFiles, ReadOnly};
 pub(crate) use frame::first_of_name;
-pub(crate) use repair::{RepairedFile, missing_file, repaired};
+pub(crate) use repair::{RepairedFile, lost_batch, missing_file, repaired};
 pub(crate) use replay::{DamagedRange, ReplayReport, missing, replay};
 pub(crate) use writer::{FILE_BYTES, WriteAheadLog};

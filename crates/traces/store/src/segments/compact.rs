@@ -1,6 +1,7 @@
 //! Compaction: few large segments out of many small ones, and late spans back to their traces.
 
 use super::error::SegmentError;
+use super::files::delete;
 use super::import_notes::ImportNotes;
 use super::late::{LocatedError, locate};
 use super::layout;
@@ -8,7 +9,7 @@ use super::manifest::{Manifest, Segment, SegmentKind};
 use super::plan::{self, TracePlacement};
 use super::ranges::{TraceRange, ranges};
 use super::reader::{Selection, busy};
-use super::shared::{JOIN, SegmentsInner, delete};
+use super::shared::{JOIN, SegmentsInner};
 use super::spans_file::SpanTable;
 use super::writer::{Arrival, GroupContext};
 use laggard_engine::{Origins, Samples};

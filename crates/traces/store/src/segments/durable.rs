@@ -10,6 +10,7 @@ use object_store::{
 };
 use std::fmt;
 use std::fs::File;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,6 +26,8 @@ const STAGING: &str = "staging";
 pub struct DurableFolder {
     folder: Arc<PathBuf>,
     plain: LocalFileSystem,
+    /// What names of files being written begin with, where other processes may write some, too.
+    own: String,
     next: AtomicU64,
 }
 
@@ -34,12 +37,32 @@ impl DurableFolder {
     /// # Errors
     /// When the folder cannot be made or read.
     pub fn open(folder: &Path) -> Result<DurableFolder> {
+        let opened = DurableFolder::open_as(folder, String::new())?;
+        opened.discard_of_others()?;
+        Ok(opened)
+    }
+
+    /// Deletes what other processes have been writing.
+    pub(crate) fn discard_of_others(&self) -> Result<()> {
+        let staging = self.folder.join(STAGING);
+        empty_of_others(&staging, &self.own).map_err(|error| failed(&staging, error))
+    }
+
+    /// Opens a folder in which other processes may be writing objects, or creates it.
+    ///
+    /// # Errors
+    /// As above.
+    pub(crate) fn open_shared(folder: &Path) -> Result<DurableFolder> {
+        DurableFolder::open_as(folder, format!("{:016x}-", RandomState::new().build_hasher().finish()))
+    }
+
+    fn open_as(folder: &Path, own: String) -> Result<DurableFolder> {
         let staging = folder.join(STAGING);
         let failed = |error| failed(&staging, error);
-        std::fs::create_dir_all(&staging).and_then(|()| empty(&staging)).map_err(failed)?;
+        std::fs::create_dir_all(&staging).map_err(failed)?;
         sync_folder(folder).map_err(failed)?;
         let plain = LocalFileSystem::new_with_prefix(folder)?;
-        Ok(DurableFolder { folder: Arc::new(folder.to_owned()), plain, next: AtomicU64::new(0) })
+        Ok(DurableFolder { folder: Arc::new(folder.to_owned()), plain, own, next: AtomicU64::new(0) })
     }
 }
 
@@ -59,7 +82,7 @@ impl ObjectStore for DurableFolder {
     ) -> Result<PutResult> {
         let end = self.plain.path_to_filesystem(location)?;
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let staged = self.folder.join(STAGING).join(number.to_string());
+        let staged = self.folder.join(STAGING).join(format!("{}{number}", self.own));
         let folder = Arc::clone(&self.folder);
         let put = move || {
             let done =
@@ -121,9 +144,16 @@ impl ObjectStore for DurableFolder {
     }
 }
 
-/// Deletes the contents of a folder but not the folder: on a full disk it could not be created again.
-fn empty(folder: &Path) -> std::io::Result<()> {
-    std::fs::read_dir(folder)?.try_for_each(|entry| std::fs::remove_file(entry?.path()))
+/// Deletes the contents of a folder, but for files of these first letters if there are any, and not the folder: on a full disk it could
+/// not be created again.
+fn empty_of_others(folder: &Path, own: &str) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        if own.is_empty() || !entry.file_name().to_string_lossy().starts_with(own) {
+            std::fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 fn write_synced(path: &Path, payload: &PutPayload) -> std::io::Result<()> {
@@ -184,5 +214,21 @@ mod tests {
         objects.put(&path, "three".into()).await.unwrap();
         assert_eq!(objects.get(&path).await.unwrap().bytes().await.unwrap(), "three");
         assert_eq!(std::fs::read_dir(folder.path().join(STAGING)).unwrap().count(), 0);
+    }
+
+    #[tokio::test]
+    async fn two_processes_may_write_objects_in_one_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let staging = folder.path().join(STAGING);
+        let [one, two] = [(); 2].map(|()| DurableFolder::open_shared(folder.path()).unwrap());
+        let staged = |objects: &DurableFolder| staging.join(format!("{}7", objects.own));
+        std::fs::write(staged(&one), "half").unwrap();
+        std::fs::write(staged(&two), "half").unwrap();
+        two.discard_of_others().unwrap();
+        assert_eq!((staged(&one).exists(), staged(&two).exists()), (false, true));
+        let path = ObjectPath::from("a");
+        one.put_opts(&path, "one".into(), create()).await.unwrap();
+        two.put_opts(&path, "two".into(), create()).await.unwrap_err();
+        assert_eq!(two.get(&path).await.unwrap().bytes().await.unwrap(), "one");
     }
 }

@@ -1,10 +1,10 @@
 //! Examines segments that no server has open: nothing is changed.
 
 use super::error::SegmentError;
+use super::files::stray_files;
 use super::layout;
 use super::manifest::{self, FileKind, Manifest, Segment, SegmentKind};
 use super::reader::check;
-use super::shared::stray_files;
 use crate::damaged_file::{DamagedFile, counted};
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};

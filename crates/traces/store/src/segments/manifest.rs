@@ -25,6 +25,9 @@ pub(crate) struct Manifest {
     /// Version of the layout, of this file and of the segments it names.
     pub(crate) format: u32,
     pub(crate) number: u64,
+    /// The claim under which it was written; absent in a folder that only one process can write.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) claim: Option<u64>,
     /// Number that the next segment gets.
     pub(crate) next_segment: u64,
     /// Where replay of the log starts.
@@ -266,6 +269,7 @@ impl Manifest {
         Manifest {
             format: FORMAT,
             number: 0,
+            claim: None,
             next_segment: 1,
             position: LogPosition::default(),
             unplaced: ImportNotes::default(),
@@ -388,7 +392,7 @@ pub(crate) async fn newest_manifest(objects: &dyn ObjectStore) -> Result<NewestM
     Ok(NewestManifest { number, own_files, files: found.manifest.segments.iter().flat_map(paths).collect() })
 }
 
-async fn read(objects: &dyn ObjectStore, path: &Path) -> Result<Manifest, SegmentError> {
+pub(super) async fn read(objects: &dyn ObjectStore, path: &Path) -> Result<Manifest, SegmentError> {
     Manifest::parse(&objects.get(path).await?.bytes().await?)
 }
 

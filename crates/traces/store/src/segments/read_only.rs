@@ -1,14 +1,14 @@
 //! Reading a store that another process may write: nothing is deleted, renamed, or set aside, and nothing is locked.
 
+use super::combined::CombinedObjects;
 use super::error::SegmentError;
-use super::layout;
-use super::manifest::{self, Manifest, REPAIR, Segment};
+use super::manifest::{Manifest, Segment};
+use super::newest::newest;
 use super::plan::SegmentLimits;
-use super::shared::{SegmentsInner, stray_files};
+use super::shared::SegmentsInner;
 use crate::{StoreError, StoreSettings, View};
 use object_store::ObjectStore;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Hands out snapshots of a store. A handle: clones are of the same store.
 #[derive(Clone)]
@@ -33,12 +33,6 @@ pub struct StoreReader {
     shared: Arc<SegmentsInner>,
 }
 
-/// A manifest that cannot be read is looked for again this many times: it may just be replaced.
-const ATTEMPTS_MAX: usize = 3;
-
-/// … after so long.
-const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(200);
-
 impl StoreReader {
     /// Opens the store of some objects; an empty one if there are none.
     ///
@@ -54,6 +48,21 @@ impl StoreReader {
         Ok(StoreReader { shared: Arc::new(shared) })
     }
 
+    /// Opens the stores of several writers as one. A trace of which several have spans counts as several traces.
+    ///
+    /// # Errors
+    /// As of [`StoreReader::open`], for any of them.
+    pub async fn open_all(
+        writers: Vec<Arc<dyn ObjectStore>>,
+        settings: &StoreSettings,
+    ) -> Result<StoreReader, StoreError> {
+        let objects = Arc::new(CombinedObjects::new(writers));
+        let manifest = objects.manifest().await?;
+        let limits = SegmentLimits::within(settings.memory_bytes);
+        let shared = SegmentsInner::read_only(Arc::clone(&objects) as _, settings, limits, manifest);
+        Ok(StoreReader { shared: Arc::new(shared.with_writers(objects)) })
+    }
+
     /// Snapshots as of the manifest that was read last.
     pub fn views(&self) -> Views {
         Views::of(&self.shared)
@@ -64,7 +73,7 @@ impl StoreReader {
     /// # Errors
     /// As of [`StoreReader::open`].
     pub async fn refresh(&self) -> Result<bool, StoreError> {
-        Ok(self.shared.follow(newest(&*self.shared.objects).await?))
+        Ok(self.shared.follow(self.shared.newest().await?))
     }
 
     /// Where replay of the log starts.
@@ -74,12 +83,20 @@ impl StoreReader {
 }
 
 impl SegmentsInner {
+    /// The newest manifest of another process, or of several.
+    async fn newest(&self) -> Result<Manifest, SegmentError> {
+        match &self.writers {
+            Some(writers) => writers.manifest().await,
+            None => newest(&*self.objects).await,
+        }
+    }
+
     /// Tells a segment that is damaged from one that another process has replaced.
     ///
     /// # Errors
     /// When it was replaced.
     pub(crate) async fn check_still_named(&self, segment: &Segment) -> Result<(), SegmentError> {
-        let newest = newest(&*self.objects).await?;
+        let newest = self.newest().await?;
         match newest.segments.iter().any(|named| named.number == segment.number) {
             true => Ok(()),
             false => Err(SegmentError::Storage(format!(
@@ -87,40 +104,5 @@ impl SegmentsInner {
                 segment.number
             ))),
         }
-    }
-}
-
-/// The newest manifest. An earlier one does not do: what it lacks would be missing from the answer without a word.
-async fn newest(objects: &dyn ObjectStore) -> Result<Manifest, SegmentError> {
-    let mut attempt = 1;
-    loop {
-        let found = match try_newest(objects).await {
-            Err(SegmentError::Storage(_)) if attempt < ATTEMPTS_MAX => None,
-            found => Some(found),
-        };
-        if let Some(found) = found {
-            return found;
-        }
-        attempt += 1;
-        tokio::time::sleep(BETWEEN_ATTEMPTS).await;
-    }
-}
-
-async fn try_newest(objects: &dyn ObjectStore) -> Result<Manifest, SegmentError> {
-    let found = manifest::newest(objects).await?;
-    let Some(&highest) = found.numbers.last() else {
-        return match stray_files(objects, &found.manifest).await?.is_empty() {
-            true => Ok(found.manifest),
-            false => Err(SegmentError::Storage(format!(
-                "there are files of segments, but no manifest that names them; {REPAIR}"
-            ))),
-        };
-    };
-    match found.unreadable.first() {
-        Some((number, reason)) if found.manifest.number < highest => {
-            let path = layout::manifest(*number);
-            Err(SegmentError::Storage(format!("{path} {reason}, nor can its copy be read; {REPAIR}")))
-        }
-        _ => Ok(found.manifest),
     }
 }

@@ -9,7 +9,7 @@ use super::spans_file::{self, TraceFilter};
 use super::table::{self, FileRanges};
 use super::trace_index::TraceIndex;
 use super::writer::SegmentFields;
-use super::{events_file, samples_file, shared};
+use super::{events_file, files, samples_file};
 use crate::LogPosition;
 use bytes::Bytes;
 use futures::{FutureExt, TryStreamExt};
@@ -59,7 +59,7 @@ pub(crate) async fn rebuild(
             Ok(segment) => segments.push(Arc::new(segment)),
             Err(SegmentError::Damaged(reason)) => {
                 // A file that no manifest names is deleted at the next start.
-                shared::move_to_quarantine(objects, files.files.into_values().collect()).await;
+                files::move_to_quarantine(objects, files.files.into_values().collect()).await;
                 unreadable.push((files.number, reason));
             }
             Err(error) => return Err(error),
@@ -100,7 +100,7 @@ async fn list(objects: &dyn ObjectStore) -> Result<Vec<SegmentFiles>, SegmentErr
         let all: Vec<_> = objects.list(Some(&Path::from(folder))).try_collect().await?;
         for object in all {
             let slice = object.location.parts().nth(1).and_then(|part| part.as_ref().parse::<i64>().ok());
-            let (Some(number), Some(seconds)) = (shared::segment_of(&object.location), slice) else {
+            let (Some(number), Some(seconds)) = (files::segment_of(&object.location), slice) else {
                 continue;
             };
             let files = by_number.entry(number).or_insert_with(|| SegmentFiles {

@@ -2,10 +2,11 @@
 
 use super::error::SegmentError;
 use super::examine;
+use super::files::move_to_quarantine;
 use super::layout;
 use super::manifest::{FileKind, Manifest, Quarantined, Segment, SegmentKind};
 use super::rebuild;
-use super::shared::{SegmentsInner, move_to_quarantine};
+use super::shared::SegmentsInner;
 use bytes::Bytes;
 use laggard_model::{Nanos, Timestamp};
 use object_store::ObjectStoreExt;

@@ -1,14 +1,17 @@
 //! State shared by commits, views, and maintenance: the valid manifest, and how it is replaced.
 
 use super::cache::Cache;
+use super::combined::CombinedObjects;
 use super::error::SegmentError;
-use super::layout::{self, FOLDERS};
+use super::fence::{Occupied, fence, occupied};
+use super::files::{delete, move_to_quarantine, segment_of, stray_files};
+use super::layout;
 use super::manifest::{self, Manifest, Quarantined, Segment};
 use super::plan::SegmentLimits;
 use super::trace_index::TraceIndex;
-use crate::StoreSettings;
 use crate::budget::OpenStore;
-use futures::{StreamExt, TryStreamExt};
+use crate::clock::wall_clock;
+use crate::{Claim, StoreSettings};
 use laggard_engine::{RequestSlice, SliceSummary};
 use laggard_model::{Nanos, Timestamp};
 use object_store::path::Path;
@@ -16,7 +19,7 @@ use object_store::{ObjectStore, ObjectStoreExt};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Parts of a trace with a larger gap than this are treated as two traces.
 pub(crate) const JOIN: Nanos = Nanos::from_secs(3600);
@@ -56,11 +59,15 @@ pub(crate) struct SegmentsInner {
     pub(crate) maintaining: tokio::sync::Mutex<()>,
     swapping: tokio::sync::Mutex<()>,
     current: Mutex<Arc<Manifest>>,
-    /// Segments the manifest no longer names; their files are deleted when no view holds them.
-    replaced: Mutex<Vec<Arc<Segment>>>,
+    /// Segments the manifest no longer names, and since when; their files are deleted when no view holds them, and none of another process
+    /// should.
+    replaced: Mutex<Vec<(Instant, Arc<Segment>)>>,
+    /// Files that the manifest did not name when this was opened: another process may still read them.
+    stray: Mutex<Vec<Path>>,
+    begun: Instant,
     next_segment: AtomicU64,
     /// The highest manifest this process tried to write.
-    attempted: AtomicU64,
+    pub(super) attempted: AtomicU64,
     /// Spans and samples that retention deleted since it was opened.
     pub(crate) expired_spans: AtomicU64,
     pub(crate) expired_samples: AtomicU64,
@@ -70,6 +77,8 @@ pub(crate) struct SegmentsInner {
     /// A manifest that could not be read, if there was one at the start.
     pub(crate) unreadable_manifest: Option<String>,
     access: Access,
+    /// The same objects by their writers, where those are several.
+    pub(super) writers: Option<Arc<CombinedObjects>>,
     _open: OpenStore,
 }
 
@@ -86,12 +95,6 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("no thread panics while it holds the lock")
 }
 
-/// The time now, by the clock of this machine.
-pub(crate) fn wall_clock() -> Timestamp {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    Timestamp::from_unix_ns(since.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)))
-}
-
 impl SegmentsInner {
     /// Reads the newest manifest and deletes what it does not name.
     pub(crate) async fn open(
@@ -99,12 +102,16 @@ impl SegmentsInner {
         settings: &StoreSettings,
         limits: SegmentLimits,
     ) -> Result<SegmentsInner, SegmentError> {
-        let found = manifest::newest(&*objects).await?;
+        let mut found = manifest::newest(&*objects).await?;
+        if let Some(claim) = &settings.claim {
+            found = fence(&*objects, claim, found).await?;
+        }
         let stray = stray_files(&*objects, &found.manifest).await?;
         let beyond = stray.iter().filter_map(segment_of).max().unwrap_or(0);
         let unreadable_manifest =
             found.unreadable.first().map(|(number, why)| manifest_fallback(&found, *number, why));
         let highest = found.numbers.last().copied().unwrap_or(0);
+        let mut read_elsewhere = Vec::new();
         if found.manifest.number < highest || found.numbers.is_empty() {
             // A manifest that cannot be read, or is missing, may have named them.
             move_to_quarantine(&*objects, stray).await;
@@ -112,7 +119,13 @@ impl SegmentsInner {
             let oldest_retained = highest.saturating_sub(MANIFESTS_RETAINED);
             let old = found.numbers.iter().filter(|&&number| number < oldest_retained);
             let old = old.flat_map(|&number| [layout::manifest(number), layout::manifest_copy(number)]);
-            delete(&*objects, stray.into_iter().chain(old).collect()).await;
+            let now = if settings.delete_after > Nanos::ZERO {
+                read_elsewhere = stray;
+                Vec::new()
+            } else {
+                stray
+            };
+            delete(&*objects, now.into_iter().chain(old).collect()).await;
         }
         let next_segment = found.manifest.next_segment.max(beyond + 1);
         let new = SegmentsInner::new(objects, settings, limits, found.manifest);
@@ -120,6 +133,7 @@ impl SegmentsInner {
             next_segment: AtomicU64::new(next_segment),
             attempted: AtomicU64::new(highest),
             unreadable_manifest,
+            stray: Mutex::new(read_elsewhere),
             ..new
         })
     }
@@ -133,6 +147,11 @@ impl SegmentsInner {
     ) -> SegmentsInner {
         let new = SegmentsInner::new(objects, settings, limits, manifest);
         SegmentsInner { access: Access::ReadOnly, ..new }
+    }
+
+    /// The same, of several writers.
+    pub(super) fn with_writers(self, writers: Arc<CombinedObjects>) -> SegmentsInner {
+        SegmentsInner { writers: Some(writers), ..self }
     }
 
     fn new(
@@ -155,12 +174,15 @@ impl SegmentsInner {
             attempted: AtomicU64::new(manifest.number),
             current: Mutex::new(Arc::new(manifest)),
             replaced: Mutex::new(Vec::new()),
+            stray: Mutex::new(Vec::new()),
+            begun: Instant::now(),
             expired_spans: AtomicU64::new(0),
             expired_samples: AtomicU64::new(0),
             expired_events: AtomicU64::new(0),
             opened: wall_clock(),
             unreadable_manifest: None,
             access: Access::ReadAndWrite,
+            writers: None,
             _open: shared.open_store(),
             settings: settings.clone(),
             limits,
@@ -214,6 +236,7 @@ impl SegmentsInner {
         edit: impl FnOnce(&mut Manifest) -> Result<bool, SegmentError>,
     ) -> Result<bool, SegmentError> {
         assert!(!self.is_read_only(), "readers have nothing that writes");
+        self.check_claim()?;
         let _one_at_a_time = self.swapping.lock().await;
         let before = self.manifest();
         let mut after = Manifest::clone(&before);
@@ -228,7 +251,8 @@ impl SegmentsInner {
         written?;
         let retained: HashSet<u64> = after.segments.iter().map(|segment| segment.number).collect();
         let removed = before.segments.iter().filter(|segment| !retained.contains(&segment.number)).cloned();
-        lock(&self.replaced).extend(removed);
+        let now = Instant::now();
+        lock(&self.replaced).extend(removed.map(|segment| (now, segment)));
         let number = after.number;
         *lock(&self.current) = Arc::new(after);
         drop(before);
@@ -246,6 +270,13 @@ impl SegmentsInner {
             let tried_before = self.attempted.fetch_max(number, Ordering::Relaxed) >= number;
             match after.put(&*self.objects).await {
                 Ok(()) => return Ok(()),
+                Err(object_store::Error::AlreadyExists { .. }) if self.settings.claim.is_some() => {
+                    let claim = self.settings.claim.as_ref().expect("as above");
+                    match occupied(&*self.objects, claim, after).await? {
+                        Occupied::ByItself => return Ok(()),
+                        Occupied::ByEarlierAttempt => number += 1,
+                    }
+                }
                 Err(object_store::Error::AlreadyExists { .. }) if tried_before => number += 1,
                 Err(object_store::Error::AlreadyExists { .. }) => {
                     let path = layout::manifest(number);
@@ -258,16 +289,37 @@ impl SegmentsInner {
         }
     }
 
-    /// Deletes files of replaced segments that no view holds any longer.
+    /// Whether this process may still write.
+    ///
+    /// # Errors
+    /// When another one has taken over.
+    pub(super) fn check_claim(&self) -> Result<(), SegmentError> {
+        self.settings.claim.as_ref().map_or(Ok(()), Claim::check)
+    }
+
+    /// Deletes files of replaced segments that no view holds any longer, and that were replaced long enough ago for other processes.
     pub(crate) async fn sweep(&self) {
-        let free: Vec<Arc<Segment>> = {
+        if self.check_claim().is_err() {
+            return;
+        }
+        let after = Duration::from_nanos(self.settings.delete_after.ns());
+        let free: Vec<(Instant, Arc<Segment>)> = {
             let mut replaced = lock(&self.replaced);
-            let (free, held) = replaced.drain(..).partition(|segment| Arc::strong_count(segment) == 1);
+            let is_free = |(since, segment): &(Instant, Arc<Segment>)| {
+                Arc::strong_count(segment) == 1 && since.elapsed() >= after
+            };
+            let (free, held) = replaced.drain(..).partition(is_free);
             *replaced = held;
             free
         };
-        let files = free.iter().flat_map(|segment| segment.files.keys().map(|&kind| segment.path(kind)));
-        delete(&*self.objects, files.collect()).await;
+        let mut files: Vec<Path> = match self.begun.elapsed() >= after {
+            true => std::mem::take(&mut *lock(&self.stray)),
+            false => Vec::new(),
+        };
+        files.extend(
+            free.iter().flat_map(|(_, segment)| segment.files.keys().map(|&kind| segment.path(kind))),
+        );
+        delete(&*self.objects, files).await;
     }
 
     async fn forget_manifests(&self, valid: u64) {
@@ -299,11 +351,16 @@ impl SegmentsInner {
         if !self.manifest().segments.iter().any(|known| known.number == number) {
             return Ok(());
         }
+        self.check_claim()?;
         tracing::error!(segment = number, reason, "segment set aside");
         for &kind in segment.files.keys() {
             let moved = self.objects.rename(&segment.path(kind), &layout::quarantined(kind, number)).await;
             if let Err(error) = moved {
                 tracing::warn!(segment = number, %error, "a file of a segment could not be set aside");
+                let is_missing = matches!(error, object_store::Error::NotFound { .. });
+                if self.settings.claim.is_some() && !is_missing {
+                    return Err(error.into());
+                }
             }
         }
         let entry = Quarantined {
@@ -325,24 +382,9 @@ impl SegmentsInner {
             Ok(manifest.segments.len() < before)
         };
         self.swap(leave).await?;
-        lock(&self.replaced).retain(|replaced| replaced.number != number);
+        lock(&self.replaced).retain(|(_, replaced)| replaced.number != number);
         Ok(())
     }
-}
-
-pub(super) async fn stray_files(
-    objects: &dyn ObjectStore,
-    manifest: &Manifest,
-) -> Result<Vec<Path>, SegmentError> {
-    let named: HashSet<Path> = (manifest.segments.iter())
-        .flat_map(|segment| segment.files.keys().map(|&kind| segment.path(kind)))
-        .collect();
-    let mut stray = Vec::new();
-    for (folder, _) in FOLDERS {
-        let found: Vec<_> = objects.list(Some(&Path::from(folder))).try_collect().await?;
-        stray.extend(found.into_iter().map(|object| object.location).filter(|path| !named.contains(path)));
-    }
-    Ok(stray)
 }
 
 /// Describes which manifest is used instead of one that cannot be read.
@@ -356,34 +398,4 @@ fn manifest_fallback(found: &manifest::ManifestSearch, number: u64, why: &Segmen
          files are set aside under quarantine/",
         found.manifest.number
     )
-}
-
-/// Moves files of segments to the quarantine folder, where nothing is deleted.
-pub(super) async fn move_to_quarantine(objects: &dyn ObjectStore, files: Vec<Path>) {
-    for file in files {
-        let folder = FOLDERS.iter().find(|(folder, _)| file.as_ref().starts_with(folder));
-        let Some((&(_, kind), number)) = folder.zip(segment_of(&file)) else { continue };
-        if let Err(error) = objects.rename(&file, &layout::quarantined(kind, number)).await {
-            tracing::warn!(%file, %error, "a file could not be set aside");
-        }
-    }
-}
-
-pub(super) fn segment_of(file: &Path) -> Option<u64> {
-    file.filename()?.strip_suffix(".parquet")?.parse().ok()
-}
-
-/// Deletes files. One that cannot be deleted only wastes space until the next start.
-pub(crate) async fn delete(objects: &dyn ObjectStore, files: Vec<Path>) {
-    if files.is_empty() {
-        return;
-    }
-    let files = futures::stream::iter(files.into_iter().map(Ok)).boxed();
-    let mut deleted = objects.delete_stream(files);
-    while let Some(result) = deleted.next().await {
-        match result {
-            Ok(_) | Err(object_store::Error::NotFound { .. }) => {}
-            Err(error) => tracing::warn!(%error, "a file that is not needed could not be deleted"),
-        }
-    }
 }

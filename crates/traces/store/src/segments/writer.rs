@@ -6,9 +6,10 @@ use super::manifest::{FORMAT, FileKind, Segment, SegmentKind};
 use super::merge::in_own_names;
 use super::plan::{EventGroup, SampleGroup, SegmentPlan};
 use super::reader::busy;
-use super::shared::{JOIN, SegmentsInner, wall_clock};
+use super::shared::{JOIN, SegmentsInner};
 use super::table::EncodedFile;
 use super::{calls_file, events_file, requests_file, samples_file, spans_file};
+use crate::clock::wall_clock;
 use futures::TryStreamExt;
 use laggard_engine::{RequestSlice, SampleRow, SliceFacts, TraceAttributes};
 use laggard_model::{Names, SpanEvent, SpanRow, ThreadRow, TraceId};
@@ -193,6 +194,7 @@ impl SegmentsInner {
     }
 
     async fn put_segment(&self, ready: EncodedSegment) -> Result<Segment, SegmentError> {
+        self.check_claim()?;
         let EncodedSegment { segment, files } = ready;
         let put = |(kind, file): (FileKind, EncodedFile)| {
             let path = segment.path(kind);

@@ -10,9 +10,10 @@ mod write_path;
 mod tests;
 
 use crate::clock::{Clock, ClockWatch, SystemClock};
-use crate::log::{Disk, LogFiles};
+use crate::intake::RecordPart;
+use crate::log::{Disk, LogFiles, lost_batch};
 use crate::recovery::recover;
-use crate::{AppendError, Segments, StoreError, StoreSettings, StoreState, View, Views};
+use crate::{AppendError, LogPosition, Segments, StoreError, StoreSettings, StoreState, View, Views};
 use flusher::{FlushRequest, Flusher};
 use laggard_engine::Batch;
 use laggard_model::Nanos;
@@ -93,6 +94,7 @@ impl Store {
         clock: Arc<dyn Clock>,
     ) -> Result<Store, StoreError> {
         let (segments, position) = Segments::open(objects, &settings).await?;
+        let has_stored = position != LogPosition::default();
         let log_syncs = SharedDurations::default();
         let (timer, durations) = (clock.clone(), log_syncs.clone());
         let files = Arc::new(TimedFiles { files, clock: timer, durations });
@@ -101,9 +103,14 @@ impl Store {
         let recovered = recovered.map_err(|error| StoreError::new(error.to_string()))??;
         tracing::debug!(spans = recovered.intake.spans(), "replay ended");
         let mut intake = recovered.intake;
+        if has_stored && settings.claim.as_ref().is_some_and(|claim| claim.log_elsewhere().is_some()) {
+            let head = intake.head();
+            intake.ingest(head, &lost_batch(1), RecordPart::All);
+        }
         intake.record_time(clock.monotonic());
         let path = Arc::new(WritePath::new(intake, &settings, clock, log_syncs));
         path.report_replay(&recovered.findings);
+        path.report_log_elsewhere();
         let (commands, ordered) = std::sync::mpsc::channel();
         let writing = LogThread::new(ordered, recovered.log, path.clone());
         std::thread::Builder::new()
@@ -134,6 +141,9 @@ impl Store {
         let path = &self.shared.path;
         if path.is_closing() {
             return Err(AppendError::Closing);
+        }
+        if let Some(lost) = path.taken_over() {
+            return Err(AppendError::Storage(StoreError::new(lost.text)));
         }
         if batch.is_empty() {
             return Ok(());
@@ -186,13 +196,14 @@ impl Store {
         let figures = self.shared.segments.figures();
         let mut problems = path.problems.list();
         problems.extend(figures.problems);
+        let taken_over = path.taken_over();
         let (open_traces, open_spans) = {
             let intake = path.intake();
             (intake.traces() as u64, intake.spans() as u64)
         };
         StoreState {
-            accepts: !path.is_closing() && !path.log_fails(),
-            problems,
+            accepts: !path.is_closing() && !path.log_fails() && taken_over.is_none(),
+            problems: problems.into_iter().chain(taken_over).collect(),
             spans_appended: path.spans_appended.load(Ordering::Relaxed),
             spans_stored: figures.spans,
             spans_expired: figures.expired_spans,

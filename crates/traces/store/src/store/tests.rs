@@ -260,3 +260,30 @@ async fn damage_of_the_log_is_reported_and_the_rest_is_read() {
     store.flush().await.unwrap();
     assert_eq!(stored(&store.view()).await, once(2..=3));
 }
+
+#[tokio::test]
+async fn a_store_of_another_server_now_rejects_what_comes() {
+    let claim = crate::Claim::new(1, Some("its log is elsewhere".to_owned()));
+    let mut fixture = Fixture::new();
+    fixture.settings.claim = Some(claim.clone());
+    let lost = async |store: &Store| {
+        let slices = store.view().requests(Timestamp::MIN, Timestamp::MAX).await.unwrap();
+        slices.iter().map(|slice| slice.facts.losses.count(laggard_model::Loss::CorruptLog)).sum::<u64>()
+    };
+    let store = fixture.open().await;
+    store.append(batch(&[(1, 1)])).await.unwrap();
+    store.flush().await.unwrap();
+    assert!(problem(&store, "log_elsewhere") && lost(&store).await == 0, "it had nothing before");
+    drop(store);
+    fixture.files = Simulated::default();
+    let store = fixture.open().await;
+    store.append(batch(&[(1, 3)])).await.unwrap();
+    store.flush().await.unwrap();
+    assert_eq!(lost(&store).await, 1);
+    assert!(store.state().accepts && !problem(&store, "writer_taken_over"));
+    claim.lose("a test says so");
+    let refused = store.append(batch(&[(2, 2)])).await;
+    assert!(matches!(refused, Err(AppendError::Storage(_))), "{refused:?}");
+    assert!(!store.state().accepts && problem(&store, "writer_taken_over"));
+    assert_eq!(stored(&store.view()).await.len(), 2, "it still answers");
+}

@@ -7,6 +7,7 @@ use crate::intake::Intake;
 use crate::log::{DamagedRange, ReplayReport};
 use crate::problems::{IssueList, Severity};
 use crate::settings::StoreSettings;
+use crate::{Claim, StoreIssue};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -14,6 +15,7 @@ use tokio::sync::Notify;
 
 const TORN_LOG: &str = "torn_log";
 const CORRUPT_LOG: &str = "corrupt_log";
+const LOG_ELSEWHERE: &str = "log_elsewhere";
 
 pub(super) struct WritePath {
     intake: Mutex<Intake>,
@@ -30,6 +32,8 @@ pub(super) struct WritePath {
     pub(super) closing: AtomicBool,
     /// Whether the last write to the log failed.
     pub(super) log_fails: AtomicBool,
+    /// The claim of the prefix that segments are below, if there is one.
+    claim: Option<Claim>,
 }
 
 impl WritePath {
@@ -55,6 +59,7 @@ impl WritePath {
             compactions: SharedDurations::default(),
             closing: AtomicBool::new(false),
             log_fails: AtomicBool::new(false),
+            claim: settings.claim.clone(),
         }
     }
 
@@ -74,8 +79,21 @@ impl WritePath {
         self.log_fails.load(Ordering::Relaxed)
     }
 
+    /// What happened, if another server has taken over the segments.
+    pub(super) fn taken_over(&self) -> Option<StoreIssue> {
+        self.claim.as_ref()?.lost()
+    }
+
+    /// Reports that the log of the server before is not here.
+    pub(super) fn report_log_elsewhere(&self) {
+        if let Some(text) = self.claim.as_ref().and_then(Claim::log_elsewhere) {
+            self.report(LOG_ELSEWHERE, Severity::Warns, text.to_owned());
+        }
+    }
+
     /// Clears the problems reported by replay.
     pub(super) fn forget_findings(&self) {
+        self.problems.clear(LOG_ELSEWHERE);
         self.problems.clear(TORN_LOG);
         self.problems.clear(CORRUPT_LOG);
     }

@@ -6,14 +6,23 @@ use crate::outcome::{Outcome, command, finish};
 use laggard_testkit::python_with;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// A server of buckets; dropping it kills it.
-struct Buckets {
+pub(super) struct Buckets {
     process: Child,
     address: String,
+}
+
+/// Whether a server refuses to create an object that is there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum ConditionalPuts {
+    Honored,
+    Ignored,
 }
 
 impl Drop for Buckets {
@@ -25,21 +34,35 @@ impl Drop for Buckets {
 
 /// Prints its port, then serves until it is killed.
 const SERVE: &str = "
+from moto import server as moto_server
 from moto.server import ThreadedMotoServer
 import sys, time
+if sys.argv[1:] == ['ignore-conditions']:
+    honor = moto_server.DomainDispatcherApplication.__call__
+    def ignore(self, environ, start_response):
+        environ.pop('HTTP_IF_NONE_MATCH', None)
+        return honor(self, environ, start_response)
+    moto_server.DomainDispatcherApplication.__call__ = ignore
 server = ThreadedMotoServer('127.0.0.1', 0, verbose=False)
 server.start()
 print(server.get_host_and_port()[1], flush=True)
 sys.stdin.read()
 ";
 
+/// The variable with the address of the server.
+const ENDPOINT: &str = "AWS_ENDPOINT_URL";
+
 impl Buckets {
     /// `None` where Python is missing.
-    fn start() -> Option<Buckets> {
+    pub(super) fn start(conditional_puts: ConditionalPuts) -> Option<Buckets> {
+        // Installed once, by the test that comes first.
+        static PYTHON: OnceLock<Option<PathBuf>> = OnceLock::new();
         let requirements = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/serve/requirements.txt");
-        let python = python_with(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("s3-python"), &requirements)?;
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("s3-python");
+        let python = PYTHON.get_or_init(|| python_with(&folder, &requirements)).as_ref()?;
         let mut process = Command::new(python)
             .args(["-c", SERVE])
+            .args((conditional_puts == ConditionalPuts::Ignored).then_some("ignore-conditions"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -50,7 +73,19 @@ impl Buckets {
         Some(Buckets { process, address: format!("127.0.0.1:{}", port.trim()) })
     }
 
-    fn put(&self, path: &str, body: &[u8]) {
+    /// The variables of the environment with which a program uses it.
+    pub(super) fn variables(&self) -> Vec<(&'static str, String)> {
+        let constants = [
+            ("AWS_ALLOW_HTTP", "true"),
+            ("AWS_REGION", "us-east-1"),
+            ("AWS_ACCESS_KEY_ID", "test"),
+            ("AWS_SECRET_ACCESS_KEY", "test"),
+        ];
+        let address = (ENDPOINT, format!("http://{}", self.address));
+        constants.map(|(name, value)| (name, value.to_owned())).into_iter().chain([address]).collect()
+    }
+
+    pub(super) fn put(&self, path: &str, body: &[u8]) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let head = format!(
             "PUT /{path} HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
@@ -74,16 +109,64 @@ impl Buckets {
 
     fn query(&self, location: &str, words: &[&str]) -> Outcome {
         let mut run = command(&[words, &["--store", location]].concat());
-        run.env("AWS_ENDPOINT_URL", format!("http://{}", self.address)).env("AWS_ALLOW_HTTP", "true");
-        run.env("AWS_REGION", "us-east-1");
-        run.env("AWS_ACCESS_KEY_ID", "test").env("AWS_SECRET_ACCESS_KEY", "test");
-        finish(&mut run)
+        finish(run.envs(self.variables()))
+    }
+}
+
+/// A connection to a server of buckets that can be interrupted.
+pub(super) struct Interruptible {
+    address: SocketAddr,
+    is_interrupted: Arc<AtomicBool>,
+}
+
+impl Interruptible {
+    pub(super) fn to(buckets: &Buckets) -> Interruptible {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (is_interrupted, server) = (Arc::new(AtomicBool::new(false)), buckets.address.clone());
+        let interrupted = Arc::clone(&is_interrupted);
+        // It ends with the process.
+        std::thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                let Ok(server) = TcpStream::connect(&server) else { return };
+                for (mut from, mut to) in
+                    [(client.try_clone().unwrap(), server.try_clone().unwrap()), (server, client)]
+                {
+                    let interrupted = Arc::clone(&interrupted);
+                    std::thread::spawn(move || {
+                        let mut bytes = [0; 1 << 16];
+                        while let Ok(length @ 1..) = from.read(&mut bytes) {
+                            if interrupted.load(Ordering::Relaxed) || to.write_all(&bytes[..length]).is_err()
+                            {
+                                break;
+                            }
+                        }
+                        // One that is closed already cannot be shut down.
+                        let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
+                    });
+                }
+            }
+        });
+        Interruptible { address, is_interrupted }
+    }
+
+    /// Cuts off what is sent from now on, or lets it through again.
+    pub(super) fn interrupt(&self, is_interrupted: bool) {
+        self.is_interrupted.store(is_interrupted, Ordering::Relaxed);
+    }
+
+    /// As of [`Buckets::variables`].
+    pub(super) fn variables(&self, buckets: &Buckets) -> Vec<(&'static str, String)> {
+        let mut all = buckets.variables();
+        all.retain(|(name, _)| *name != ENDPOINT);
+        all.push((ENDPOINT, format!("http://{}", self.address)));
+        all
     }
 }
 
 #[test]
 fn a_bucket_gives_the_answers_of_the_folder_that_was_copied_to_it() {
-    let Some(buckets) = Buckets::start() else { return };
+    let Some(buckets) = Buckets::start(ConditionalPuts::Honored) else { return };
     let folder = tempfile::tempdir().unwrap();
     let data: PathBuf = folder.path().join("data");
     start(&data, &[]).stop();

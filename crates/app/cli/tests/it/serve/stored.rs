@@ -13,7 +13,7 @@ use std::time::SystemTime;
 const JSON: &str = "Content-Type: application/json";
 
 /// The requests of one of three parts of [`traces`], 200 seconds each.
-fn part(number: usize) -> String {
+pub(super) fn part(number: usize) -> String {
     let mut all: Value = serde_json::from_str(&traces()).unwrap();
     for service in all["resourceSpans"].as_array_mut().unwrap() {
         let spans = service["scopeSpans"][0]["spans"].as_array_mut().unwrap();

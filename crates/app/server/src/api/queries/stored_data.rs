@@ -8,10 +8,11 @@ use crate::api::problem::{ApiError, ProblemKind};
 use crate::client::QueryError;
 use crate::events::TenantEvents;
 use crate::operations::{DataLock, ProcessMemory};
-use crate::settings::is_tenant_name;
+use crate::settings::{TENANTS, is_tenant_name};
 use laggard_params::{BaselineData, CompareParams, ComparedData, DiagnoseParams};
 use laggard_report::{Comparison, Report, SystemEvent, counted};
-use laggard_store::{DataLocation, StoreError, StoreFolder, StoreReader, StoreSettings};
+use laggard_store::{DataLocation, OWNER_FOLDER, StoreError, StoreFolder, StoreReader, StoreSettings};
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -59,12 +60,17 @@ impl StoredData {
         let cache_bytes = memory.at_most_a_quarter(StoreSettings::default().cache_bytes);
         let settings = StoreSettings { cache_bytes, ..StoreSettings::default() };
         let reading = async {
-            let location = tenant_in(&DataLocation::parse(location)?, tenant).await?;
+            let stores = stores_in(&DataLocation::parse(location)?, tenant).await?;
+            let [location] = stores.as_slice() else {
+                let reader = DataLocation::read_stores(&stores, &settings).await?;
+                let events = TenantEvents::read(&[]).map_err(|error| StoreError::new(error.to_string()))?;
+                return Ok((reader, events, Some(of_several(stores.len()))));
+            };
             let reader = location.read_store(&settings).await?;
             let events = location.file(&TenantEvents::file_name()).await?.unwrap_or_default();
             let events = TenantEvents::read(&events)
                 .map_err(|error| StoreError::new(format!("{location}: events: {error}")))?;
-            let waiting = in_log(&location, &reader).await?;
+            let waiting = in_log(location, &reader).await?;
             Ok((reader, events, waiting))
         };
         let read: Result<_, StoreError> = runtime.block_on(reading);
@@ -198,21 +204,64 @@ fn runtime(threads: NonZeroUsize) -> Result<Runtime, String> {
     builder.build().map_err(|error| format!("no threads: {error}"))
 }
 
-/// The folder of a tenant, or of the only one there is. The folder of a tenant itself is accepted as well.
-async fn tenant_in(location: &DataLocation, tenant: Option<&str>) -> Result<DataLocation, StoreError> {
-    if tenant.is_none() && location.folders().await?.iter().any(|folder| folder == "segments") {
-        return Ok(location.clone());
+/// The folders of a tenant, or of the only one there is: one in a data folder, or one of each writer. The folder of a tenant itself is
+/// accepted as well.
+async fn stores_in(location: &DataLocation, tenant: Option<&str>) -> Result<Vec<DataLocation>, StoreError> {
+    let folders = location.folders().await?;
+    if tenant.is_none() && folders.iter().any(|folder| folder == "segments") {
+        return Ok(vec![location.clone()]);
     }
-    let mut tenants = location.within("tenants").folders().await?;
-    tenants.retain(|name| is_tenant_name(name));
-    let named = match (tenant, tenants.as_slice()) {
+    let writers = match folders.iter().any(|folder| folder == TENANTS) {
+        true => vec![location.clone()],
+        false => writers_in(location, &folders).await?,
+    };
+    let mut tenants = BTreeSet::new();
+    let mut stores = Vec::new();
+    for writer in writers {
+        let names = writer.within(TENANTS).folders().await?.into_iter().filter(|name| is_tenant_name(name));
+        for name in names {
+            stores.push((name.clone(), writer.within(&format!("{TENANTS}/{name}"))));
+            tenants.insert(name);
+        }
+    }
+    let selected = selected_tenant(location, &Vec::from_iter(tenants), tenant)?;
+    Ok(stores.into_iter().filter(|(name, _)| *name == selected).map(|(_, store)| store).collect())
+}
+
+/// Prefixes of servers with `store.url`, by name.
+async fn writers_in(location: &DataLocation, folders: &[String]) -> Result<Vec<DataLocation>, StoreError> {
+    let mut writers = Vec::new();
+    for folder in folders {
+        let writer = location.within(folder);
+        if writer.folders().await?.iter().any(|folder| folder == OWNER_FOLDER) {
+            writers.push(writer);
+        }
+    }
+    Ok(writers)
+}
+
+/// What a reader of several stores should know.
+fn of_several(writers: usize) -> String {
+    format!(
+        "Stored by {writers} servers: a trace of which several of them have spans counts as several traces, and events declared to them \
+         are not considered."
+    )
+}
+
+/// The named tenant, or the only one there is.
+fn selected_tenant(
+    location: &DataLocation,
+    tenants: &[String],
+    tenant: Option<&str>,
+) -> Result<String, StoreError> {
+    let named = match (tenant, tenants) {
         (None, [only]) => Some(only),
         (None, _) => None,
         (Some(name), all) => all.iter().find(|known| *known == name),
     };
     let list = || tenants.join(", ");
     match (named, tenant) {
-        (Some(name), _) => Ok(location.within(&format!("tenants/{name}"))),
+        (Some(name), _) => Ok(name.clone()),
         (None, _) if tenants.is_empty() => Err(StoreError::new(format!(
             "{location}: this is no data folder of laggard serve: it has no folder in tenants/"
         ))),

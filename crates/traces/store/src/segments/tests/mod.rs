@@ -1,5 +1,6 @@
 //! Queries return everything stored, regardless of the order of arrival and of compaction.
 
+mod claims;
 mod contents;
 mod damage;
 mod equivalence;

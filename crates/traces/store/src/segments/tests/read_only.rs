@@ -142,3 +142,32 @@ async fn a_store_of_a_later_version_is_refused_and_an_empty_one_is_empty() {
     let error = refused(&objects).await;
     assert!(error.starts_with("the store is of version 9"), "{error}");
 }
+
+#[tokio::test]
+async fn the_stores_of_several_writers_are_read_as_one() {
+    let (first, first_writer) = of(&traces(1..9)).await;
+    let (second, second_writer) = of(&traces(9..12)).await;
+    let (third, _) = of(&[]).await;
+    let all = || vec![Arc::clone(&first), Arc::clone(&second), Arc::clone(&third)];
+    let before = contents(&second).await;
+    let reader = StoreReader::open_all(all(), &StoreSettings::default()).await.unwrap();
+    assert_eq!(answered(&reader.views().newest()).await, expected(&traces(1..12)));
+    let view = reader.views().newest();
+    let trace = view.trace(TraceId::from_value(10)).await.unwrap().unwrap();
+    assert_eq!(trace.spans[0].trace, TraceId::from_value(10));
+    assert!(!reader.refresh().await.unwrap(), "nothing was written since");
+    assert_eq!(contents(&second).await, before);
+    // Each writer goes on by itself.
+    let late = Arc::new(traces(12..13).remove(0));
+    second_writer.commit(late).await.unwrap();
+    first_writer.commit(Arc::new(much_later())).await.unwrap();
+    assert!(compact_all(&first_writer).await > 0);
+    assert!(reader.refresh().await.unwrap());
+    let now = [traces(1..13), vec![much_later()]].concat();
+    assert_eq!(answered(&reader.views().newest()).await, expected(&now));
+    let bad = second_writer.shared.manifest().segments[0].clone();
+    overwrite(&second, &bad.path(FileKind::Requests)).await;
+    let damaged = StoreReader::open_all(all(), &StoreSettings::default()).await.unwrap();
+    let losses = answered(&damaged.views().newest()).await.losses;
+    assert_eq!(losses.get(Loss::CorruptSegment.name()), Some(&bad.spans));
+}

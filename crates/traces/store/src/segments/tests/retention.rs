@@ -11,21 +11,24 @@ use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
 use std::sync::Arc;
 
-const HOUR: Nanos = Nanos::from_secs(3600);
+pub(super) const HOUR: Nanos = Nanos::from_secs(3600);
 
-fn hours(hours: i64) -> Timestamp {
+pub(super) fn hours(hours: i64) -> Timestamp {
     Timestamp::from_unix_ns(hours * 3_600_000_000_000)
 }
 
 /// A flush batch of one span that starts at an hour since the epoch.
-fn at_hour(hour: i64) -> Arc<FlushBatch> {
+pub(super) fn at_hour(hour: i64) -> Arc<FlushBatch> {
     let mut batch = much_later();
     batch.spans[0].start = hours(hour);
     batch.spans[0].trace = TraceId::from_value(1000 + hour as u128);
     Arc::new(batch)
 }
 
-async fn with_hours(settings: &StoreSettings, of: std::ops::Range<i64>) -> (Arc<dyn ObjectStore>, Segments) {
+pub(super) async fn with_hours(
+    settings: &StoreSettings,
+    of: std::ops::Range<i64>,
+) -> (Arc<dyn ObjectStore>, Segments) {
     let objects = empty_objects();
     let segments = open(&objects, settings).await;
     for hour in of {
@@ -34,12 +37,12 @@ async fn with_hours(settings: &StoreSettings, of: std::ops::Range<i64>) -> (Arc<
     (objects, segments)
 }
 
-async fn files(objects: &Arc<dyn ObjectStore>) -> usize {
+pub(super) async fn files(objects: &Arc<dyn ObjectStore>) -> usize {
     let found: Vec<_> = objects.list(None).try_collect().await.unwrap();
     found.iter().filter(|object| object.location.as_ref().ends_with(".parquet")).count()
 }
 
-async fn requests(segments: &Segments) -> usize {
+pub(super) async fn requests(segments: &Segments) -> usize {
     answered(&segments.view()).await.requests.len()
 }
 

@@ -26,6 +26,24 @@ fn kills_of_the_server_lose_no_acknowledged_span() {
 }
 
 #[test]
+fn kills_of_a_server_with_segments_below_a_url_lose_no_acknowledged_span() {
+    let [folder, elsewhere] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let url = format!("store.url=file://{}", elsewhere.path().display());
+    let logs = ["logs.form=json", "logs.level=info,laggard_store=debug"];
+    let store =
+        [&url, "store.slice=2s", "store.idle=300ms", "store.upkeep=150ms", "store.delete_after=500ms"];
+    let binary = Path::new(env!("CARGO_BIN_EXE_laggard"));
+    let mut run = Run::with_settings(binary, folder.path(), 1, &[&logs[..], &store].concat());
+    for _ in 0..KILLS {
+        run.kill_once();
+    }
+    let found = run.check();
+    assert!(found.spans > 0, "{found}; {:?}", run.killed_in);
+    run.stop();
+    assert!(!folder.path().join("tenants/default/segments").exists(), "segments are elsewhere");
+}
+
+#[test]
 fn kills_during_an_incident_lose_and_duplicate_no_message() {
     let mut found = IncidentOutcome::default();
     for seed in 1..=INCIDENTS {

@@ -20,7 +20,7 @@ const APART_NS: i64 = 7_200_000_000_000;
 
 impl Running {
     /// Sends trace `number`, which has one span that starts at this time.
-    fn send_at(&self, number: u32, start_ns: i64) -> super::Response {
+    pub(super) fn send_at(&self, number: u32, start_ns: i64) -> super::Response {
         let body = format!(
             r#"{{"resourceSpans":[{{"resource":{{"attributes":[{{"key":"service.name","value":{{"stringValue":"cart"}}}}]}},
             "scopeSpans":[{{"spans":[{{"traceId":"{number:032x}","spanId":"{number:016x}","name":"add","kind":2,
@@ -63,7 +63,7 @@ impl Running {
     }
 
     /// Waits until the state of `/readyz` satisfies a condition.
-    fn wait_for_readiness(&self, is_wanted: impl Fn(bool, &[String]) -> bool) {
+    pub(super) fn wait_for_readiness(&self, is_wanted: impl Fn(bool, &[String]) -> bool) {
         let started = Instant::now();
         loop {
             let (ready, problems) = self.readiness();

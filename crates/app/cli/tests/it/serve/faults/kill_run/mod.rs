@@ -57,7 +57,7 @@ const LOOKED_UP: u64 = 20;
 pub(crate) struct Run {
     binary: PathBuf,
     data: PathBuf,
-    settings: &'static [&'static str],
+    settings: Vec<String>,
     random: SplitMix,
     begun_ns: u64,
     traffic: Arc<Traffic>,
@@ -97,12 +97,7 @@ impl Run {
     }
 
     /// Starts senders for a server with these settings, which must include `logs.form=json`.
-    pub(crate) fn with_settings(
-        binary: &Path,
-        data: &Path,
-        seed: u64,
-        settings: &'static [&'static str],
-    ) -> Run {
+    pub(crate) fn with_settings(binary: &Path, data: &Path, seed: u64, settings: &[&str]) -> Run {
         let begun_ns = unix_ns();
         let traffic = Arc::new(Traffic::default());
         let sender = |lane: usize| {
@@ -113,7 +108,7 @@ impl Run {
         Run {
             binary: binary.to_owned(),
             data: data.to_owned(),
-            settings,
+            settings: texts(settings),
             random: SplitMix(seed),
             begun_ns,
             traffic,
@@ -127,8 +122,8 @@ impl Run {
     /// Starts a server, or by mistake two, lets it run for a while, and kills it.
     pub(crate) fn kill_once(&mut self) {
         let mut process = match self.kills % SECOND_EVERY {
-            4 => Process::start_two(&self.binary, &self.data),
-            _ => Process::start(&self.binary, &self.data),
+            4 => Process::start_two(&self.binary, &self.data, &self.settings),
+            _ => Process::start_with(&self.binary, &self.data, &self.settings),
         };
         self.second_servers += u64::from(self.kills % SECOND_EVERY == 4);
         let aim = (self.kills % 2 == 1).then(|| &AIMS[self.kills as usize / 2 % AIMS.len()]);
@@ -146,7 +141,7 @@ impl Run {
             if self.kills % (2 * SECOND_EVERY) == 2 {
                 std::fs::remove_file(self.data.join("lock")).expect("the server has made it");
             }
-            Process::start(&self.binary, &self.data).expect_refused();
+            Process::start_with(&self.binary, &self.data, &self.settings).expect_refused();
             self.second_servers += 1;
         }
         if let Some(aim) = aim {
@@ -166,7 +161,7 @@ impl Run {
 
     /// Starts a server that runs until [`Run::end`].
     pub(crate) fn start(&self) -> (Process, Addresses) {
-        let mut process = Process::start_with(&self.binary, &self.data, self.settings);
+        let mut process = Process::start_with(&self.binary, &self.data, &self.settings);
         let server = process.addresses();
         self.send_to(server);
         (process, server)
@@ -194,10 +189,10 @@ impl Run {
     }
 
     /// Kills a running server, and checks every span with one that has other settings.
-    pub(crate) fn check_after(&mut self, process: Process, settings: &'static [&'static str]) -> Outcome {
+    pub(crate) fn check_after(&mut self, process: Process, settings: &[&str]) -> Outcome {
         *self.traffic.server.lock().expect("no thread panics while it holds the lock") = None;
         process.kill();
-        self.settings = settings;
+        self.settings = texts(settings);
         self.check()
     }
 
@@ -237,6 +232,10 @@ impl Run {
         process.kill();
         [0, 1].map(|lane: usize| self.traffic.traces[lane].load(Ordering::Relaxed))
     }
+}
+
+fn texts(settings: &[&str]) -> Vec<String> {
+    settings.iter().map(|setting| (*setting).to_owned()).collect()
 }
 
 /// Traces that do not have exactly their four spans in individual lookups, with the spans they have.

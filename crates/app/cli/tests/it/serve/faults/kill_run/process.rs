@@ -93,19 +93,15 @@ impl Activity {
 }
 
 impl Process {
-    pub(crate) fn start(binary: &Path, data: &Path) -> Process {
-        Process::start_with(binary, data, &FREQUENT_UPKEEP)
-    }
-
     /// Starts a server with these settings, which must include `logs.form=json`.
-    pub(crate) fn start_with(binary: &Path, data: &Path, settings: &[&str]) -> Process {
+    pub(crate) fn start_with<S: AsRef<str>>(binary: &Path, data: &Path, settings: &[S]) -> Process {
         let mut command = Command::new(binary);
         command.arg("serve").arg("--data").arg(data);
         for listener in ["--http", "--otlp-grpc", "--otlp-http", "--zipkin"] {
             command.args([listener, "127.0.0.1:0"]);
         }
         settings.iter().for_each(|setting| {
-            command.args(["--set", setting]);
+            command.args(["--set", setting.as_ref()]);
         });
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
@@ -128,8 +124,8 @@ impl Process {
     }
 
     /// Starts two servers on one folder at the same time. One of them has to refuse; the other one is returned.
-    pub(crate) fn start_two(binary: &Path, data: &Path) -> Process {
-        let [first, second] = [(); 2].map(|()| Process::start(binary, data));
+    pub(crate) fn start_two<S: AsRef<str>>(binary: &Path, data: &Path, settings: &[S]) -> Process {
+        let [first, second] = [(); 2].map(|()| Process::start_with(binary, data, settings));
         let until = Instant::now() + PATIENCE;
         while Instant::now() < until {
             match (first.exit_code(), second.exit_code()) {
