@@ -91,7 +91,7 @@ pub(super) struct Loads {
 
 /// The values of one transaction that are compared, and when they differ.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Comparison {
+pub(super) struct ComparedValues {
     pub(super) before_s: f64,
     pub(super) after_s: f64,
     /// Of the difference.
@@ -102,7 +102,7 @@ pub(super) struct Comparison {
     pub(super) doubt_s: f64,
 }
 
-impl Comparison {
+impl ComparedValues {
     pub(super) fn difference_s(&self) -> f64 {
         self.after_s - self.before_s
     }
@@ -112,7 +112,7 @@ impl Comparison {
     }
 
     /// Whether these times, at similar loads, contradict a difference of the work.
-    fn contradicts(&self, work: &Comparison) -> bool {
+    fn contradicts(&self, work: &ComparedValues) -> bool {
         let sign = work.difference_s().signum();
         let most = sign * self.difference_s() + 2.0 * self.standard_error_s;
         most < AGREEING_PART * work.difference_s().abs()
@@ -125,7 +125,7 @@ impl Loads {
         self,
         sides: [Option<&TransactionSignature>; 2],
         test: &SignatureTest,
-    ) -> Option<Comparison> {
+    ) -> Option<ComparedValues> {
         let Some(work) = self.work(sides, test) else { return self.times(sides, test) };
         if !self.are_similar() {
             return Some(work);
@@ -145,7 +145,7 @@ impl Loads {
 
     /// Shares of the work, without one constant where those of the sides cannot be told apart: in their difference, its error
     /// cancels out at equal loads.
-    fn work(self, sides: [Option<&TransactionSignature>; 2], test: &SignatureTest) -> Option<Comparison> {
+    fn work(self, sides: [Option<&TransactionSignature>; 2], test: &SignatureTest) -> Option<ComparedValues> {
         let [old, new] = sides.map(|side| side?.work_share_s.zip(side?.work_share_error_s));
         let factors = self.both.map_or([1.0; 2], |both| {
             let [old, new] = both.map(|side| side.constant);
@@ -161,14 +161,21 @@ impl Loads {
     }
 
     /// Times without queueing.
-    fn times(self, sides: [Option<&TransactionSignature>; 2], test: &SignatureTest) -> Option<Comparison> {
+    fn times(
+        self,
+        sides: [Option<&TransactionSignature>; 2],
+        test: &SignatureTest,
+    ) -> Option<ComparedValues> {
         let [old, new] = sides.map(|side| side?.service_time_s.zip(side?.standard_error_s));
         let times = comparison(old?, new?, 0.0, test);
-        Some(Comparison { doubt_s: self.trust * self.apart() * times.before_s.abs(), ..times })
+        Some(ComparedValues {
+            doubt_s: self.trust * self.queueing_difference() * times.before_s.abs(),
+            ..times
+        })
     }
 
     /// Difference of the logarithms of the corrections for queueing.
-    fn apart(self) -> f64 {
+    fn queueing_difference(self) -> f64 {
         self.both.map_or(0.0, |both| {
             let [old, new] = both.map(CpuUse::log_correction);
             (old - new).abs()
@@ -176,7 +183,7 @@ impl Loads {
     }
 
     fn are_similar(self) -> bool {
-        self.apart() <= SIMILAR_LOAD && self.mix_distance <= SIMILAR_MIX
+        self.queueing_difference() <= SIMILAR_LOAD && self.mix_distance <= SIMILAR_MIX
     }
 
     /// Relative error of shares of the work because of another mix.
@@ -194,9 +201,9 @@ impl Loads {
 }
 
 /// `floor_s` is an error of the difference in addition to those of both sides.
-fn comparison(before: Measured, after: Measured, floor_s: f64, test: &SignatureTest) -> Comparison {
+fn comparison(before: Measured, after: Measured, floor_s: f64, test: &SignatureTest) -> ComparedValues {
     let standard_error_s = before.1.hypot(after.1).hypot(floor_s);
-    Comparison {
+    ComparedValues {
         before_s: before.0,
         after_s: after.0,
         standard_error_s,
@@ -229,7 +236,7 @@ mod tests {
         }
     }
 
-    fn compared(used: [f64; 2], constants: [f64; 2], sides: [(Measured, Measured); 2]) -> Comparison {
+    fn compared(used: [f64; 2], constants: [f64; 2], sides: [(Measured, Measured); 2]) -> ComparedValues {
         compared_with_mix(0.0, used, constants, sides)
     }
 
@@ -238,7 +245,7 @@ mod tests {
         used: [f64; 2],
         constants: [f64; 2],
         sides: [(Measured, Measured); 2],
-    ) -> Comparison {
+    ) -> ComparedValues {
         let side = |index: usize| CpuUse { utilization: used[index], cores: 1.0, constant: constants[index] };
         let [old, new] = sides.map(|(time, work)| signature(time, work));
         let test = SignatureTest { change_min: 0.05, standard_errors_min: 3.0, windows_min: 30 };
@@ -263,9 +270,9 @@ mod tests {
     #[test]
     fn different_loads_add_an_error() {
         let side = ((0.012, 0.0001), (0.010, 0.0001));
-        let apart = compared([0.2, 0.8], [0.0; 2], [side, side]);
-        assert!((apart.standard_error_s - 3.774_917e-4).abs() < 1e-8, "{apart:?}");
-        assert!((apart.detectable_s - 3.0 * apart.standard_error_s).abs() < 1e-15);
+        let different = compared([0.2, 0.8], [0.0; 2], [side, side]);
+        assert!((different.standard_error_s - 3.774_917e-4).abs() < 1e-8, "{different:?}");
+        assert!((different.detectable_s - 3.0 * different.standard_error_s).abs() < 1e-15);
         let equal = compared([0.5, 0.5], [0.0; 2], [side, side]);
         assert!((equal.detectable_s - 0.0005).abs() < 1e-15, "5 % are more than three errors: {equal:?}");
         // A quarter of the work moves to another type: 8 % · 0.8 · 0.5, and 1.41 % of both sides.

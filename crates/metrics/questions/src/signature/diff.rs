@@ -3,7 +3,7 @@
 //! Each transaction is tested by [`super::comparison`]; this file pairs servers and transactions, and builds the `SignatureDiff`
 //! report.
 
-use super::comparison::{Comparison, CpuUse, Loads, Measured, standard_errors_of_each};
+use super::comparison::{ComparedValues, CpuUse, Loads, Measured, standard_errors_of_each};
 use super::server_name;
 use laggard_changes::SignatureTest;
 use laggard_report::{
@@ -234,7 +234,7 @@ impl Unit {
             (_, None) => (TransactionOutcome::Removed, None),
             _ => figures.outcome(test, loads),
         };
-        let value = |of: fn(&Comparison) -> f64| compared.as_ref().map(of);
+        let value = |of: fn(&ComparedValues) -> f64| compared.as_ref().map(of);
         TransactionDiff {
             server: self.server.clone(),
             tier: self.tier.clone(),
@@ -243,7 +243,7 @@ impl Unit {
             reason,
             before_s: value(|compared| compared.before_s).or(old.and_then(|old| old.service_time_s)),
             after_s: value(|compared| compared.after_s).or(new.and_then(|new| new.service_time_s)),
-            difference_s: value(Comparison::difference_s),
+            difference_s: value(ComparedValues::difference_s),
             standard_error_s: value(|compared| compared.standard_error_s),
             detectable_s: value(|compared| compared.detectable_s + compared.doubt_s),
             windows_before: windows(old),
@@ -256,7 +256,7 @@ impl Unit {
 
 /// The input of the test.
 struct TestFigures {
-    compared: Option<Comparison>,
+    compared: Option<ComparedValues>,
     windows: [u64; 2],
 }
 
