@@ -105,6 +105,10 @@ fn only_slower_transactions_are_named() {
         "{}",
         result.headline
     );
+    // The time itself, although the CPU does not show it.
+    let cart = diff(&old, &build(&table(60, 5.0, 9.0, None)));
+    assert_eq!(outcomes(&cart), [("Cart", TransactionOutcome::Slower), ("Home", TransactionOutcome::Same)]);
+    assert!((cart.transactions[0].difference_s.unwrap() - 0.001).abs() < 1e-4, "{cart:?}");
     let back = diff(&new, &old);
     assert_eq!((back.verdict, back.counts.faster), (DiffVerdict::Faster, 1));
     let same = diff(&old, &old);
