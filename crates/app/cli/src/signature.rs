@@ -50,15 +50,15 @@ struct Diff {
     #[arg(long, requires = "exit_code")]
     any: bool,
     /// A difference counts above this share of the time before
-    #[arg(long, value_name = "SHARE", default_value_t = SignatureTest::default().change_min, value_parser = share)]
+    #[arg(long, value_name = "SHARE", default_value_t = DiffThresholds::default().test.change_min, value_parser = share)]
     change_min: f64,
-    /// … and above this many standard errors
-    #[arg(long, value_name = "X", default_value_t = SignatureTest::default().standard_errors_min, value_parser = factor)]
+    /// … and above this many standard errors; with several transactions, as many more as keep the probability of a false difference
+    #[arg(long, value_name = "X", default_value_t = DiffThresholds::default().test.standard_errors_min, value_parser = factor)]
     standard_errors: f64,
     /// … with at least this many windows in both signatures
-    #[arg(long, value_name = "N", default_value_t = SignatureTest::default().windows_min)]
+    #[arg(long, value_name = "N", default_value_t = DiffThresholds::default().test.windows_min)]
     windows_min: usize,
-    /// … and, when the load differs, above this share of how much the correction for queueing differs
+    /// … and, where only times are known and the load differs, above this share of how much the correction for queueing differs
     #[arg(long, value_name = "SHARE", default_value_t = DiffThresholds::default().correction_share, value_parser = share)]
     correction_share: f64,
     /// Format of the report

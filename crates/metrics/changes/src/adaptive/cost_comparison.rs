@@ -267,10 +267,12 @@ fn time_pairs(old: &CostSide, new: &CostSide) -> Vec<TimePair> {
         if old.total(transaction).min(new.total(transaction)) < TRANSACTIONS_MIN {
             return None;
         }
+        let counts = [old.total(transaction), new.total(transaction)];
+        let sampling = sampling_error([before_error, after_error], counts);
         Some(TimePair {
             transaction,
             log_ratio: after - before,
-            standard_error: before_error.hypot(after_error).hypot(DEPARTURE + DEPARTURE_BY_LOAD * doublings),
+            standard_error: sampling.hypot(DEPARTURE + DEPARTURE_BY_LOAD * doublings),
             share_s: [shares[0][transaction], shares[1][transaction]],
             service_s: [old.service_s[transaction], new.service_s[transaction]],
         })
@@ -279,6 +281,14 @@ fn time_pairs(old: &CostSide, new: &CostSide) -> Vec<TimePair> {
     let known = |counts: &[f64]| pairs.iter().map(|pair| counts[pair.transaction]).sum::<f64>();
     let is_known = |side: &CostSide| known(&side.counts) >= KNOWN_MIN * side.counts.iter().sum::<f64>();
     if is_known(old) && is_known(new) { pairs } else { Vec::new() }
+}
+
+/// Standard error of the difference of two means with these errors and counts: with the dispersion of one transaction over both
+/// sides. Of a heavy tail, a side that happens to lack large values has a low mean and a small error of its own.
+fn sampling_error(errors: [f64; 2], counts: [f64; 2]) -> f64 {
+    let squares = [0, 1].map(|side| (errors[side] * counts[side]).powi(2));
+    let variance = squares.iter().sum::<f64>() / counts.iter().sum::<f64>();
+    (variance / counts[0] + variance / counts[1]).sqrt()
 }
 
 /// Windows are joined until they have this many transactions: enough for the formula of queueing, which is for means.
@@ -473,5 +483,17 @@ impl CostSide {
             (counts[kind] / other - self.counts[kind] / own) * error
         };
         (0..counts.len()).map(|kind| part(kind).powi(2)).sum::<f64>().sqrt()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    /// 100 transactions whose error of 0.2 is a dispersion of 2, and 400 with one of 10: 9 over both.
+    #[test]
+    fn a_short_side_without_large_values_has_the_dispersion_of_the_other() {
+        let dispersion = ((40_000.0_f64 + 400.0) / 500.0).sqrt();
+        let expected = dispersion * (1.0_f64 / 100.0 + 1.0 / 400.0).sqrt();
+        assert!((super::sampling_error([0.2, 0.5], [100.0, 400.0]) - expected).abs() < 1e-12);
+        assert!((super::sampling_error([0.1, 0.05], [100.0, 400.0]) - 0.1_f64.hypot(0.05)).abs() < 1e-12);
     }
 }

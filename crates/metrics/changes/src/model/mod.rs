@@ -38,6 +38,6 @@ pub use fitted::{
     Candidate, Constant, Estimator, FittedModel, IndistinguishableGroup, Interval, ModelReport,
 };
 pub use least_squares::nnls_model;
-pub(crate) use response::jackknife;
+pub(crate) use response::{jackknife, jackknife_of_blocks};
 pub use settings::{EstimatorChoice, ModelSettings};
 pub use stepwise::{ENTRY_LEVEL, StepwiseStep, stepwise, stepwise_model};

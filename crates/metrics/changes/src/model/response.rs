@@ -123,7 +123,18 @@ pub(crate) fn jackknife(
     len: usize,
     without: impl Fn(Range<usize>) -> Option<Vec<f64>>,
 ) -> Option<Matrix> {
-    let blocks = BLOCKS_MAX.min(rows / 2);
+    jackknife_of_blocks(rows, len, BLOCKS_MAX, without)
+}
+
+/// The same with up to `blocks_max` blocks: with more, the covariance itself is more precise, but neighboring windows that
+/// depend on each other are apart more often.
+pub(crate) fn jackknife_of_blocks(
+    rows: usize,
+    len: usize,
+    blocks_max: usize,
+    without: impl Fn(Range<usize>) -> Option<Vec<f64>>,
+) -> Option<Matrix> {
+    let blocks = blocks_max.min(rows / 2);
     if blocks < 2 {
         return None;
     }

@@ -1,8 +1,9 @@
 //! Compares two signatures, such as those of two releases: which transactions became slower or faster at the server.
 //!
-//! Each transaction is tested by `laggard_changes::SignatureTest`; this file pairs servers and transactions, allows for different
-//! loads and mixes, and builds the `SignatureDiff` report.
+//! Each transaction is tested by [`super::comparison`]; this file pairs servers and transactions, and builds the `SignatureDiff`
+//! report.
 
+use super::comparison::{ComparedValues, CpuUse, Loads, Measured, standard_errors_of_each};
 use super::server_name;
 use laggard_changes::SignatureTest;
 use laggard_report::{
@@ -23,17 +24,21 @@ pub struct NamedSignature<'a> {
 /// Thresholds for a difference.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DiffThresholds {
-    /// Size and significance.
+    /// Size and significance. The standard errors are those for one transaction: with more, each needs as many as keep the
+    /// probability of a false difference.
     pub test: SignatureTest,
-    /// The correction for queueing, `1 − U^c`, is of first order. If it differs between the signatures because of the
-    /// load, a difference must also exceed this share of `|ln(1 − U_old^c) − ln(1 − U_new^c)|` (0.5: on a
-    /// processor-sharing CPU measured at 20, 50 and 80 % the same code differed by 0.05 to 0.4 of it).
+    /// The correction for queueing, `1 − U^c`, is of first order. Where only times are known, a difference must also exceed this
+    /// share of `|ln(1 − U_old^c) − ln(1 − U_new^c)|` (0.5: on a processor-sharing CPU measured at 20, 50 and 80 % the same code
+    /// differed by 0.05 to 0.4 of it).
     pub correction_share: f64,
 }
 
 impl Default for DiffThresholds {
+    /// 5 % and 2.4 standard errors: equal code fails in less than one of a hundred comparisons, and a tenth is found between
+    /// load tests of an hour.
     fn default() -> DiffThresholds {
-        DiffThresholds { test: SignatureTest::default(), correction_share: 0.5 }
+        let test = SignatureTest { change_min: 0.05, standard_errors_min: 2.4, ..SignatureTest::default() };
+        DiffThresholds { test, correction_share: 0.5 }
     }
 }
 
@@ -53,8 +58,10 @@ pub fn diff_signatures(
     test: &DiffThresholds,
 ) -> SignatureDiff {
     let DiffThresholds { test, correction_share } = *test;
-    let test = &test;
     let units = Unit::all(old.signature, new.signature);
+    let tests = units.iter().map(Unit::tests).sum();
+    let standard_errors_min = standard_errors_of_each(test.standard_errors_min, tests);
+    let test = &SignatureTest { standard_errors_min, ..test };
     let mut transactions: Vec<TransactionDiff> =
         units.iter().flat_map(|unit| unit.transactions(test, correction_share)).collect();
     transactions.sort_by(|a, b| {
@@ -193,13 +200,22 @@ impl Unit {
         pairs.map(unit).collect()
     }
 
-    fn transactions(&self, test: &SignatureTest, correction_share: f64) -> Vec<TransactionDiff> {
-        let load = Load { used: [used(&self.old), used(&self.new)], trust: correction_share };
+    /// Transactions of both sides.
+    fn tests(&self) -> usize {
         let (old, new) = (pooled(&self.old), pooled(&self.new));
+        old.keys().filter(|name| new.contains_key(*name)).count()
+    }
+
+    fn transactions(&self, test: &SignatureTest, correction_share: f64) -> Vec<TransactionDiff> {
+        let both = CpuUse::of(&self.old).zip(CpuUse::of(&self.new)).map(<[CpuUse; 2]>::from);
+        let (old, new) = (pooled(&self.old), pooled(&self.new));
+        let work =
+            |transaction: &TransactionSignature| transaction.count * transaction.work_share_s.unwrap_or(0.0);
+        let loads = Loads { both, mix_distance: mix_distance([&old, &new], work), trust: correction_share };
         let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
         names
             .into_iter()
-            .map(|name| self.transaction(name, [old.get(name), new.get(name)], test, load))
+            .map(|name| self.transaction(name, [old.get(name), new.get(name)], test, loads))
             .collect()
     }
 
@@ -208,37 +224,28 @@ impl Unit {
         name: &str,
         [old, new]: [Option<&TransactionSignature>; 2],
         test: &SignatureTest,
-        load: Load,
+        loads: Loads,
     ) -> TransactionDiff {
-        let compared = load.compared([old, new]);
-        let times = compared.map(|[(old, _), (new, _)]| (old, new));
-        let error = compared.map(|[(old_s, old), (_, new)]| load.error(old_s, old.hypot(new)));
-        let difference = times.map(|(old, new)| new - old);
-        let detectable = times
-            .zip(error)
-            .map(|((old, _), error)| (test.change_min * old.abs()).max(test.standard_errors_min * error));
+        let compared = loads.compare([old, new], test);
         let windows = |side: Option<&TransactionSignature>| side.map_or(0, |transaction| transaction.windows);
-        let doubt = match load.is_by_work([old, new]) {
-            true => 0.0,
-            false => times.map_or(0.0, |(old, _)| load.doubt() * old.abs()),
-        };
-        let figures = TestFigures { difference, detectable, doubt, windows: [windows(old), windows(new)] };
+        let figures = TestFigures { compared, windows: [windows(old), windows(new)] };
         let (outcome, reason) = match (old, new) {
             (None, _) => (TransactionOutcome::New, None),
             (_, None) => (TransactionOutcome::Removed, None),
-            _ => figures.outcome(test, load),
+            _ => figures.outcome(test, loads),
         };
+        let value = |of: fn(&ComparedValues) -> f64| compared.as_ref().map(of);
         TransactionDiff {
             server: self.server.clone(),
             tier: self.tier.clone(),
             transaction: name.to_owned(),
             outcome,
             reason,
-            before_s: times.map(|(old, _)| old).or(old.and_then(|old| old.service_time_s)),
-            after_s: times.map(|(_, new)| new).or(new.and_then(|new| new.service_time_s)),
-            difference_s: difference,
-            standard_error_s: error,
-            detectable_s: detectable.map(|detectable| detectable + doubt),
+            before_s: value(|compared| compared.before_s).or(old.and_then(|old| old.service_time_s)),
+            after_s: value(|compared| compared.after_s).or(new.and_then(|new| new.service_time_s)),
+            difference_s: value(ComparedValues::difference_s),
+            standard_error_s: value(|compared| compared.standard_error_s),
+            detectable_s: value(|compared| compared.detectable_s + compared.doubt_s),
             windows_before: windows(old),
             windows_after: windows(new),
             share_before: old.map(|old| old.share),
@@ -249,96 +256,18 @@ impl Unit {
 
 /// The input of the test.
 struct TestFigures {
-    difference: Option<f64>,
-    detectable: Option<f64>,
-    /// Difference that a different load may explain, in seconds.
-    doubt: f64,
+    compared: Option<ComparedValues>,
     windows: [u64; 2],
 }
 
-/// The load of both sides.
-#[derive(Clone, Copy)]
-struct Load {
-    /// Mean utilization and cores.
-    used: [Option<(f64, f64)>; 2],
-    /// See [`DiffThresholds::correction_share`].
-    trust: f64,
-}
-
-impl Load {
-    /// Share of a service time that a different load may explain.
-    fn doubt(self) -> f64 {
-        let [Some(old), Some(new)] = self.used.map(|used| used.map(log_correction)) else { return 0.0 };
-        self.trust * (old - new).abs()
-    }
-}
-
-/// The relative error of the division of the work by times that more windows do not reduce, and its growth with each
-/// doubling of the load.
-const DEPARTURE: f64 = 0.01;
-/// See [`DEPARTURE`].
-const DEPARTURE_BY_LOAD: f64 = 0.01;
-/// Loads are different if the correction for queueing differs by more than this share.
-const DIFFERENT_LOAD: f64 = 0.1;
-
-/// Seconds and their standard error.
-type Measured = (f64, f64);
-
-impl Load {
-    /// Whether shares of the work are compared: at different loads, where both signatures have them.
-    fn is_by_work(self, sides: [Option<&TransactionSignature>; 2]) -> bool {
-        let is_different = self.used.iter().all(Option::is_some) && {
-            let [old, new] = self.used.map(|used| used.map_or(0.0, log_correction));
-            (old - new).abs() > DIFFERENT_LOAD
-        };
-        is_different && sides.iter().all(|side| side.is_some_and(|side| side.work_share_s.is_some()))
-    }
-
-    /// The quantity to compare: times without queueing at one load, shares of the work at different loads.
-    fn compared(self, sides: [Option<&TransactionSignature>; 2]) -> Option<[Measured; 2]> {
-        let is_by_work = self.is_by_work(sides);
-        let [old, new] = sides.map(|side| {
-            let side = side?;
-            match is_by_work {
-                true => side.work_share_s.zip(side.work_share_error_s),
-                false => side.service_time_s.zip(side.standard_error_s),
-            }
-        });
-        Some([old?, new?])
-    }
-
-    /// The standard error of a difference, with that of the comparison of loads.
-    fn error(self, before_s: f64, sampling_s: f64) -> f64 {
-        let [Some((old, _)), Some((new, _))] = self.used else { return sampling_s };
-        let [old_log, new_log] = self.used.map(|used| used.map_or(0.0, log_correction));
-        if (old_log - new_log).abs() <= DIFFERENT_LOAD {
-            return sampling_s;
-        }
-        let doublings = (new.max(1e-3) / old.max(1e-3)).log2().abs();
-        sampling_s.hypot(before_s * (DEPARTURE + DEPARTURE_BY_LOAD * doublings))
-    }
-}
-
-/// `ln(1 − U^c)`, with the utilization limited to that of usable windows.
-fn log_correction((used, cores): (f64, f64)) -> f64 {
-    (1.0 - used.clamp(0.0, laggard_changes::UTILIZATION_MAX).powf(cores.max(f64::MIN_POSITIVE))).ln()
-}
-
-/// Mean utilization of servers, and the cores of the first.
-fn used(servers: &[ServerSignature]) -> Option<(f64, f64)> {
-    let known: Vec<f64> = servers.iter().filter_map(|server| server.utilization_mean).collect();
-    let cores = servers.first()?.cores;
-    (!known.is_empty()).then(|| (known.iter().sum::<f64>() / known.len() as f64, cores))
-}
-
 impl TestFigures {
-    fn outcome(&self, test: &SignatureTest, load: Load) -> (TransactionOutcome, Option<String>) {
+    fn outcome(&self, test: &SignatureTest, loads: Loads) -> (TransactionOutcome, Option<String>) {
         let unknown = |reason: String| (TransactionOutcome::Inconclusive, Some(reason));
         let side = |side_index: usize| if side_index == 0 { "before" } else { "after" };
         if let Some(side_index) = self.windows.iter().position(|&windows| windows == 0) {
             return unknown(format!("no window with response times is usable {}", side(side_index)));
         }
-        let Some((difference, detectable)) = self.difference.zip(self.detectable) else {
+        let Some(compared) = self.compared else {
             return unknown("the signature has no standard error".to_owned());
         };
         let few = self.windows.iter().position(|&windows| windows < test.windows_min as u64);
@@ -346,13 +275,13 @@ impl TestFigures {
             let (windows, needed) = (self.windows[side_index], test.windows_min);
             return unknown(format!("{windows} windows {}, {needed} are needed", side(side_index)));
         }
-        match difference {
-            _ if difference.abs() <= detectable => (TransactionOutcome::Same, None),
-            _ if difference.abs() <= detectable + self.doubt => {
-                let [old, new] = load.used.map(|used| used.map_or(0.0, |(used, _)| used * 100.0));
-                unknown(format!("another load ({old:.0} % and {new:.0} % CPU) may explain it"))
+        match compared.difference_s() {
+            difference if difference.abs() <= compared.detectable_s => (TransactionOutcome::Same, None),
+            difference if difference.abs() <= compared.detectable_s + compared.doubt_s => {
+                let used = |index: usize| loads.both.map_or(0.0, |both| both[index].utilization * 100.0);
+                unknown(format!("another load ({:.0} % and {:.0} % CPU) may explain it", used(0), used(1)))
             }
-            d if d > 0.0 => (TransactionOutcome::Slower, None),
+            difference if difference > 0.0 => (TransactionOutcome::Slower, None),
             _ => (TransactionOutcome::Faster, None),
         }
     }
@@ -448,7 +377,8 @@ impl Unit {
         {
             cautions.push(format!("{name} has {after} cores instead of {before}."));
         }
-        if let (Some((before, _)), Some((after, _))) = (used(old), used(new))
+        let used = |servers: &[ServerSignature]| CpuUse::of(servers).map(|used| used.utilization);
+        if let (Some(before), Some(after)) = (used(old), used(new))
             && (after - before).abs() > UTILIZATION_MAX
         {
             cautions.push(format!(
@@ -458,7 +388,7 @@ impl Unit {
                 after * 100.0
             ));
         }
-        let moved = mix_distance(old, new);
+        let moved = mix_distance([&pooled(old), &pooled(new)], |transaction| transaction.count);
         if moved > MIX_MAX {
             cautions.push(format!(
                 "The mix of transactions at {name} changed by {:.0} %: caches may change the times of the same code.",
@@ -469,15 +399,20 @@ impl Unit {
     }
 }
 
-/// Half the sum of the differences of shares, 0..1; 0 when one side has no transactions.
-fn mix_distance(old: &[ServerSignature], new: &[ServerSignature]) -> f64 {
-    let (old, new) = (pooled(old), pooled(new));
-    if old.is_empty() || new.is_empty() {
+/// Half the sum of the differences of the shares of the sum of `weight`, 0..1; 0 when one side has none.
+fn mix_distance(
+    [old, new]: [&BTreeMap<String, TransactionSignature>; 2],
+    weight: impl Fn(&TransactionSignature) -> f64,
+) -> f64 {
+    let total = |side: &BTreeMap<String, TransactionSignature>| side.values().map(&weight).sum::<f64>();
+    let totals = [total(old), total(new)];
+    if totals.iter().any(|&total| total <= 0.0) {
         return 0.0;
     }
     let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
-    let share = |side: &BTreeMap<String, TransactionSignature>, name| {
-        side.get(name).map_or(0.0, |transaction| transaction.share)
+    let share = |side: &BTreeMap<String, TransactionSignature>, name, total| {
+        side.get(name).map_or(0.0, |transaction| weight(transaction) / total)
     };
-    0.5 * names.into_iter().map(|name| (share(&old, name) - share(&new, name)).abs()).sum::<f64>()
+    let difference = |name| (share(old, name, totals[0]) - share(new, name, totals[1])).abs();
+    0.5 * names.into_iter().map(difference).sum::<f64>()
 }

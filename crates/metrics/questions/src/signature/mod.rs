@@ -4,6 +4,7 @@
 //! WindowTable ── ObservedServer (one a server) ── laggard_changes::signature, fit_model ──► Signature
 //! ```
 
+mod comparison;
 mod diff;
 
 pub use diff::{DiffThresholds, NamedSignature, diff_signatures};
@@ -42,7 +43,7 @@ pub struct SignatureQuestion<'a> {
 const QUANTILES: usize = 20;
 
 /// Minimum effect of load on a service time for a caution, as a share of it over the observed range of utilization: the same
-/// share is a change in the comparison of two signatures.
+/// share is a change of times in the comparison of two signatures.
 const SLOPE_SHARE_MAX: f64 = 0.10;
 
 /// Builds the signature over all windows.

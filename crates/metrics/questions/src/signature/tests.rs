@@ -105,6 +105,10 @@ fn only_slower_transactions_are_named() {
         "{}",
         result.headline
     );
+    // The time itself, although the CPU does not show it.
+    let cart = diff(&old, &build(&table(60, 5.0, 9.0, None)));
+    assert_eq!(outcomes(&cart), [("Cart", TransactionOutcome::Slower), ("Home", TransactionOutcome::Same)]);
+    assert!((cart.transactions[0].difference_s.unwrap() - 0.001).abs() < 1e-4, "{cart:?}");
     let back = diff(&new, &old);
     assert_eq!((back.verdict, back.counts.faster), (DiffVerdict::Faster, 1));
     let same = diff(&old, &old);
@@ -112,11 +116,12 @@ fn only_slower_transactions_are_named() {
     assert!(same.cautions[0].contains("overlapping"), "{:?}", same.cautions);
 }
 
-/// A change of less than a tenth is not reported, however significant it is.
+/// A change of less than a twentieth is not reported, however significant it is; of more, it is.
 #[test]
 fn small_changes_are_not_reported() {
-    let result = diff(&build(&table(600, 4.0, 9.0, None)), &build(&table(600, 4.3, 9.0, None)));
-    assert_eq!(result.verdict, DiffVerdict::Same);
+    let of_cart = |ms| diff(&build(&table(600, 4.0, 9.0, None)), &build(&table(600, ms, 9.0, None)));
+    assert_eq!(of_cart(4.15).verdict, DiffVerdict::Same);
+    assert_eq!(outcomes(&of_cart(4.5))[0], ("Cart", TransactionOutcome::Slower));
 }
 
 #[test]

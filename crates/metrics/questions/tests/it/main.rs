@@ -8,6 +8,9 @@ mod change_costs;
 mod changes;
 mod gate;
 #[expect(dead_code, reason = "tests of changes use more of it")]
+#[path = "../../../changes/tests/it/measured.rs"]
+mod measured;
+#[expect(dead_code, reason = "tests of changes use more of it")]
 #[path = "../../../changes/tests/it/queue.rs"]
 mod queue;
 mod span_samples;

@@ -60,11 +60,12 @@ pub struct DiffSide {
 pub struct DiffTest {
     /// It is more than this share of the time before.
     pub change_min: f64,
-    /// … and by more than this many standard errors.
+    /// … and by more than this many standard errors, with regard to how many transactions are tested.
     pub standard_errors_min: f64,
     /// … and both signatures have at least this many windows of the transaction.
     pub windows_min: u64,
-    /// … and when the load differs, it is more than this share of how much the correction for queueing differs.
+    /// … and when only times are known and the load differs, it is more than this share of how much the correction for queueing
+    /// differs.
     pub correction_share: f64,
 }
 
@@ -161,7 +162,8 @@ pub struct TransactionDiff {
     pub outcome: TransactionOutcome,
     /// Why it could not be tested; a phrase.
     pub reason: Option<String>,
-    /// Time without queueing before, in seconds.
+    /// CPU time before by its share of the work, in seconds; where that is not known, or only the waiting changed, time without
+    /// queueing.
     pub before_s: Option<f64>,
     /// … and after.
     pub after_s: Option<f64>,
