@@ -162,3 +162,61 @@ fn more_calls_of_a_usual_slow_mode_do_not_make_all_calls_slow() {
         assert!(named <= 700, "seed {seed}: {named} of 3,000 where 500 are slow");
     }
 }
+
+/// Four times the usual time, where a tenth of normal calls take twice as long: most hit calls are named, and all are counted.
+#[test]
+fn hit_calls_that_overlap_with_normal_ones_are_counted() {
+    for seed in 0..10 {
+        let mut draw = Draw { sigma: 0.55, ..Draw::new(seed) };
+        let normal = draw.normal(6_000);
+        let is_slow = |at: usize| (at / 3) % 5 < 2;
+        let calls = draw.window(6_000, |at, usual| if is_slow(at) { 3.0 * usual } else { 0.0 });
+        let levels = &find_hits(&[compared(calls.clone(), normal)])[0];
+        let (precision, recall) = scores(&hits(levels), is_slow, 6_000);
+        assert!(precision >= 0.95 && recall >= 0.7, "seed {seed}: {precision} {recall}");
+        let likely: f64 = levels.iter().map(|level| f64::from(level.likelihood)).sum();
+        assert!((2_160.0..2_640.0).contains(&likely), "seed {seed}: {likely} of 2,400");
+        // The median of what is added is three times the usual time.
+        let mut factors: Vec<(f64, f64)> = (levels.iter().zip(&calls))
+            .map(|(level, call)| (f64::from(call.time_ns / level.usual_ns), f64::from(level.likelihood)))
+            .collect();
+        factors.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut below = 0.0;
+        let median = factors.iter().find(|(_, weight)| {
+            below += weight;
+            below >= likely / 2.0
+        });
+        let factor = median.unwrap().0;
+        assert!((3.6..4.4).contains(&factor), "seed {seed}: {factor}");
+    }
+}
+
+/// The same, where a request makes three calls and all of them are delayed or none.
+#[test]
+fn further_calls_of_a_hit_request_are_hit_if_a_fault_delays_all_of_them() {
+    let mut draw = Draw { sigma: 0.55, ..Draw::new(3) };
+    let normal = draw.normal(6_000);
+    let is_slow = |at: usize| (at / 3) % 5 < 2;
+    let mut calls = draw.window(6_000, |at, usual| if is_slow(at) { 3.0 * usual } else { 0.0 });
+    calls.iter_mut().enumerate().for_each(|(at, call)| call.request = at as u32 / 3);
+    let levels = &find_hits(&[compared(calls, normal)])[0];
+    let requests: std::collections::BTreeSet<usize> = hits(levels).iter().map(|at| at / 3).collect();
+    let right = requests.iter().filter(|&&request| is_slow(3 * request)).count() as f64;
+    assert!(right >= 0.95 * requests.len() as f64 && right >= 0.95 * 800.0, "{right} of 800");
+    let slow = levels.iter().enumerate().filter(|&(at, _)| is_slow(at));
+    let likely: f64 = slow.map(|(_, level)| f64::from(level.likelihood)).sum();
+    assert!(likely >= 0.93 * 2_400.0, "{likely}");
+}
+
+#[test]
+fn normal_calls_are_not_likely_to_be_hit() {
+    for (seed, longer) in [(11, 0.0), (12, 0.05)] {
+        let mut draw = Draw::new(seed);
+        let normal = draw.normal(3_000);
+        let calls = draw.window(3_000, |_, usual| longer * usual);
+        let site = ComparedSite { factor_min: None, ..compared(calls, normal) };
+        let levels = &find_hits(&[site])[0];
+        let likely: f64 = levels.iter().map(|level| f64::from(level.likelihood)).sum();
+        assert!(likely <= 15.0, "{longer}: {likely} of 3,000");
+    }
+}

@@ -101,6 +101,10 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
     let outcomes = OutcomeStudy::new(question, &surveyed, &study);
     let failures = failures::find(&outcomes);
     let mut suspects = failures::join(suspects, failures, &surveyed);
+    if suspects.is_empty() && !study.is_compared(question) {
+        // A baseline would show whether that is usual.
+        suspects = with_hits(&sites::wide(question, &surveyed, &study), question, &surveyed, &study);
+    }
     attributes::name_attributes(&mut suspects, &study, &question.settings.sites);
     cautions
         .extend(incidents::unnamed(&study, &suspects).into_iter().chain(outcomes.frequent_errors(&suspects)));
