@@ -1,7 +1,7 @@
 //! Effects and counts of suspects compared with the injected faults.
 
-use crate::simulated::THREADS;
-use laggard_diagnose::{DiagnoseSettings, diagnose_with_hits};
+use crate::simulated::{THREADS, incident};
+use laggard_diagnose::{DiagnoseSettings, diagnose, diagnose_with_hits};
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};
 use laggard_model::{Sink, TraceId};
 use laggard_numeric::median_of;
@@ -95,4 +95,12 @@ fn frequent_slow_calls_are_explained_without_a_baseline() {
     assert_eq!((report.verdict, report.suspects[0].operation.as_str()), (Verdict::Tail, "ReadChunk"));
     let right = hit.intersection(&injected.traces).count() as f64;
     assert!(right >= 0.95 * hit.len() as f64, "{right} of {}", hit.len());
+    let effect = report.suspects[0].effect_ns as f64 / median_of(&injected.extra_ns);
+    assert!((0.8..1.25).contains(&effect), "{effect}");
+
+    let quiet = incident(&settings(Scenario::Quiet)).traces;
+    let engine = LocalEngine::new(THREADS);
+    let report =
+        diagnose(&quiet, None, &InputFacts::default(), &DiagnoseSettings::default(), engine).unwrap();
+    assert_eq!(report.verdict, Verdict::Healthy, "{}", report.headline);
 }

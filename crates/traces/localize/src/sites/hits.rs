@@ -88,7 +88,8 @@ pub fn find_hits(sites: &[ComparedSite]) -> Vec<Vec<CallLevel>> {
     let mut hits = HitsByRequest::new();
     for _ in 0..ROUNDS_MAX {
         let limits = groups.limits(sites, &studies, &hits);
-        let mark = |(site, study): (&ComparedSite, &mut SiteLevels)| study.mark(site, &groups, &limits, &hits);
+        let mark =
+            |(site, study): (&ComparedSite, &mut SiteLevels)| study.mark(site, &groups, &limits, &hits);
         let changed = sites.iter().zip(&mut studies).fold(false, |any, pair| any | mark(pair));
         if !changed {
             break;
@@ -203,10 +204,7 @@ fn hits_by_request(sites: &[ComparedSite], studies: &[SiteLevels]) -> HitsByRequ
 }
 
 /// The judged calls that are tested one by one.
-fn tested<'a>(
-    sites: &'a [ComparedSite],
-    studies: &'a [SiteLevels],
-) -> impl Iterator<Item = &'a WindowCall> {
+fn tested<'a>(sites: &'a [ComparedSite], studies: &'a [SiteLevels]) -> impl Iterator<Item = &'a WindowCall> {
     let tested = sites.iter().zip(studies).filter(|(_, study)| !study.p_values.is_empty());
     tested.flat_map(|(site, _)| site.calls.iter().filter(|call| call.is_judged))
 }
@@ -287,7 +285,8 @@ impl SiteLevels {
         let changed = hit != self.hit;
         self.hit = hit;
         if matches!(site.normal, NormalCalls::Bulk) && changed {
-            self.usual = UsualTimes::from_bulk(&logs_of_judged(&site.calls), &hits_of(&site.calls, &self.hit));
+            self.usual =
+                UsualTimes::from_bulk(&logs_of_judged(&site.calls), &hits_of(&site.calls, &self.hit));
             self.measure(site);
         }
         changed
@@ -318,7 +317,8 @@ impl SiteLevels {
         let explained = self.explained_by_single_calls(site, &before, &now);
         let low_part = moved[0].min(moved[1]) / moved[2];
         let is_shifted = low_part >= SHIFTED_PART_MIN && (moved[2] >= spread || explained < SHIFTED_PART_MIN);
-        if !is_shifted && explained >= EXPLAINED_PART_MIN {
+        let is_mixed = || self.is_mixed(site, before.len());
+        if !is_shifted && (explained >= EXPLAINED_PART_MIN || is_mixed()) {
             return false;
         }
         // Under the shift, shorter than all but one call in a hundred; and no longer than half of the normal calls.
@@ -327,6 +327,18 @@ impl SiteLevels {
             *hit = call.is_judged && ratio >= shortest;
         }
         true
+    }
+
+    /// Whether some of the judged calls are certainly hit, and those up to the median of normal ones are distributed like normal ones.
+    fn is_mixed(&self, site: &ComparedSite, normal_calls: usize) -> bool {
+        let mut overlap = Overlap::default();
+        overlap.normal_calls = normal_calls as f64;
+        for (call, &ratio) in site.calls.iter().zip(&self.ratios).filter(|(call, _)| call.is_judged) {
+            if let Some(bin) = self.usual.bin(call.category, ratio) {
+                overlap.add(bin, false);
+            }
+        }
+        overlap.hit_calls().at_least > 0.0 && overlap.has_normal_half()
     }
 
     /// The part of the difference between the means of the logs that calls explain which are hit one by one.

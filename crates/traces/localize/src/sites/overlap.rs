@@ -19,6 +19,8 @@
 pub(crate) const BINS: usize = 40;
 /// Standard errors of the estimate between it and the least number of hit calls.
 const ERRORS: f64 = 2.0;
+/// Normal calls are even if the lowest quarter has at least this part of the calls of the next one.
+const EVEN_PART_MIN: f64 = 0.75;
 /// Calls that are missed matter if they are at least this part of those that are marked.
 const MISSED_PART_MIN: f64 = 0.05;
 
@@ -62,6 +64,15 @@ impl Overlap {
         let normal = all - likely;
         let error = (normal + normal * normal / self.normal_calls).sqrt();
         HitCalls { likely, at_least: (likely - ERRORS * error).max(0.0) }
+    }
+
+    /// Whether the calls up to the normal median are as evenly distributed over both quarters as normal ones are. A delay of every call,
+    /// however small for some, leaves few in the lowest quarter.
+    pub(crate) fn has_normal_half(&self) -> bool {
+        let within =
+            |from: usize, until: usize| self.all.get(from..until).map_or(0.0, |all| all.iter().sum::<f64>());
+        let (low, second) = (within(0, BINS / 4), within(BINS / 4, BINS / 2));
+        low > 0.0 && low >= EVEN_PART_MIN * second
     }
 
     /// By bin, the probability that a call that is not marked as hit was hit; all zero where no more are hit than are marked.
@@ -141,8 +152,26 @@ mod tests {
     }
 
     #[test]
+    fn a_delay_of_every_call_leaves_few_in_the_lowest_quarter() {
+        assert!(overlap(|bin| if bin < 20 { 60 } else { 140 }, |_| false).has_normal_half());
+        assert!(!overlap(|bin| 10 * bin, |_| false).has_normal_half());
+        assert!(!Overlap::default().has_normal_half());
+    }
+
+    #[test]
     fn calls_that_all_take_a_little_longer_or_vary_more_are_not_hit() {
-        let longer = overlap(|bin| if bin < 10 { 80 } else if bin < 30 { 100 } else { 120 }, |_| false);
+        let longer = overlap(
+            |bin| {
+                if bin < 10 {
+                    80
+                } else if bin < 30 {
+                    100
+                } else {
+                    120
+                }
+            },
+            |_| false,
+        );
         assert_eq!(longer.hit_calls().likely, 0.0);
         let wider = overlap(|bin| if (10..30).contains(&bin) { 80 } else { 120 }, |_| false);
         assert_eq!(wider.hit_calls().likely, 0.0);

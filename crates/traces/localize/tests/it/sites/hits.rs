@@ -163,7 +163,9 @@ fn more_calls_of_a_usual_slow_mode_do_not_make_all_calls_slow() {
     }
 }
 
-/// Four times the usual time, where a tenth of normal calls take twice as long: most hit calls are named, and all are counted.
+/// Four times the usual time is 2.52 standard deviations more. With 2 % false ones of two fifths, even the true distributions would
+/// name no more than 0.54 of the hit calls, since `Φ(2.52 − 2.43) = 0.54` and `1 − Φ(2.43) = 0.02 / 0.98 · 0.4 / 0.6 · 0.54`. All are
+/// counted.
 #[test]
 fn hit_calls_that_overlap_with_normal_ones_are_counted() {
     for seed in 0..10 {
@@ -173,9 +175,11 @@ fn hit_calls_that_overlap_with_normal_ones_are_counted() {
         let calls = draw.window(6_000, |at, usual| if is_slow(at) { 3.0 * usual } else { 0.0 });
         let levels = &find_hits(&[compared(calls.clone(), normal)])[0];
         let (precision, recall) = scores(&hits(levels), is_slow, 6_000);
-        assert!(precision >= 0.95 && recall >= 0.7, "seed {seed}: {precision} {recall}");
+        assert!(precision >= 0.95 && recall >= 0.5, "seed {seed}: {precision} {recall}");
         let likely: f64 = levels.iter().map(|level| f64::from(level.likelihood)).sum();
-        assert!((2_160.0..2_640.0).contains(&likely), "seed {seed}: {likely} of 2,400");
+        // The 3 % of hit calls below the upper quartile count as normal, and as many normal ones with them: 2,250 are expected, with a
+        // standard error of √(3,600 + 3,600² / 6,000) = 76.
+        assert!((2_050.0..2_450.0).contains(&likely), "seed {seed}: {likely} of 2,400");
         // The median of what is added is three times the usual time.
         let mut factors: Vec<(f64, f64)> = (levels.iter().zip(&calls))
             .map(|(level, call)| (f64::from(call.time_ns / level.usual_ns), f64::from(level.likelihood)))
@@ -191,7 +195,7 @@ fn hit_calls_that_overlap_with_normal_ones_are_counted() {
     }
 }
 
-/// The same, where a request makes three calls and all of them are delayed or none.
+/// The same, where a request makes three calls and all of them are delayed or none: 1 − 0.46³ = 0.90 of the requests.
 #[test]
 fn further_calls_of_a_hit_request_are_hit_if_a_fault_delays_all_of_them() {
     let mut draw = Draw { sigma: 0.55, ..Draw::new(3) };
@@ -202,10 +206,10 @@ fn further_calls_of_a_hit_request_are_hit_if_a_fault_delays_all_of_them() {
     let levels = &find_hits(&[compared(calls, normal)])[0];
     let requests: std::collections::BTreeSet<usize> = hits(levels).iter().map(|at| at / 3).collect();
     let right = requests.iter().filter(|&&request| is_slow(3 * request)).count() as f64;
-    assert!(right >= 0.95 * requests.len() as f64 && right >= 0.95 * 800.0, "{right} of 800");
-    let slow = levels.iter().enumerate().filter(|&(at, _)| is_slow(at));
-    let likely: f64 = slow.map(|(_, level)| f64::from(level.likelihood)).sum();
-    assert!(likely >= 0.93 * 2_400.0, "{likely}");
+    assert!(right >= 0.95 * requests.len() as f64 && right >= 0.9 * 800.0, "{right} of 800");
+    // Of their calls all in the highest tenth of normal ones, Φ(2.52 − 1.28) = 0.89; without the other calls it would be 0.54.
+    let (precision, recall) = scores(&hits(levels), is_slow, 6_000);
+    assert!(precision >= 0.95 && recall >= 0.7, "{precision} {recall}");
 }
 
 #[test]

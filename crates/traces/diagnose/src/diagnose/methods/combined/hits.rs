@@ -413,8 +413,10 @@ fn slowed_requests(calls: &[LeveledCall]) -> BTreeMap<u32, SlowedRequest> {
 
 /// The median excess of requests that are hit, weighted by how likely they are, nanoseconds; `None` without any.
 fn request_effect(slowed: &BTreeMap<u32, SlowedRequest>) -> Option<f64> {
-    let (excess, likelihood): (Vec<f64>, Vec<f64>) =
-        slowed.values().map(|request| (request.excess_ns / request.likelihood(), request.likelihood())).unzip();
+    let (excess, likelihood): (Vec<f64>, Vec<f64>) = slowed
+        .values()
+        .map(|request| (request.excess_ns / request.likelihood(), request.likelihood()))
+        .unzip();
     (!excess.is_empty()).then(|| weighted_median(&excess, Weights::from_slice(&likelihood)))
 }
 
