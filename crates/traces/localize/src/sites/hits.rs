@@ -316,10 +316,10 @@ impl SiteLevels {
             return false;
         }
         // A few slow calls move low quantiles a little as well, but explain the difference alone.
-        let (explained, found) = self.explained_by_single_calls(site, &before, &now);
+        let explained = self.explained_by_single_calls(site, &before, &now);
         let low_part = moved[0].min(moved[1]) / moved[2];
         let is_shifted = low_part >= SHIFTED_PART_MIN && (moved[2] >= spread || explained < SHIFTED_PART_MIN);
-        let is_mixed = || self.is_mixed(site, before.len(), found);
+        let is_mixed = || self.is_mixed(site, before.len(), now.len());
         if !is_shifted && (explained >= EXPLAINED_PART_MIN || is_mixed()) {
             return false;
         }
@@ -333,7 +333,7 @@ impl SiteLevels {
 
     /// Whether some of the judged calls are certainly hit, most of which are found one by one, and those up to the median of normal
     /// ones are distributed like normal ones.
-    fn is_mixed(&self, site: &ComparedSite, normal_calls: usize, found: usize) -> bool {
+    fn is_mixed(&self, site: &ComparedSite, normal_calls: usize, judged: usize) -> bool {
         let mut overlap = Overlap::default();
         overlap.normal_calls = normal_calls as f64;
         for (call, &ratio) in site.calls.iter().zip(&self.ratios).filter(|(call, _)| call.is_judged) {
@@ -342,20 +342,25 @@ impl SiteLevels {
             }
         }
         let certain = overlap.hit_calls().at_least;
-        certain > 0.0 && found as f64 >= FOUND_PART_MIN * certain && overlap.has_normal_half()
+        let limit = step_up_limit(self.small(site), judged as f64, certain, HashSet::new());
+        let found = self.p_values.iter().filter(|p| **p <= limit).count() as f64;
+        certain > 0.0 && found >= FOUND_PART_MIN * certain && overlap.has_normal_half()
     }
 
-    /// The part of the difference between the means of the logs that calls explain which are hit one by one, and their number.
-    fn explained_by_single_calls(&self, site: &ComparedSite, before: &[f64], now: &[f64]) -> (f64, usize) {
+    /// The p-values in the tail, with the request of each.
+    fn small(&self, site: &ComparedSite) -> Vec<(f64, u32)> {
         let calls = self.p_values.iter().zip(&site.calls).filter(|(p, _)| **p <= 1.0 - TAIL_QUANTILE);
-        let small: Vec<(f64, u32)> = calls.map(|(&p, call)| (p, call.request)).collect();
-        let limit = step_up_limit(small, now.len() as f64, 0.0, HashSet::new());
+        calls.map(|(&p, call)| (p, call.request)).collect()
+    }
+
+    /// The part of the difference between the means of the logs that calls explain which are hit one by one.
+    fn explained_by_single_calls(&self, site: &ComparedSite, before: &[f64], now: &[f64]) -> f64 {
+        let limit = step_up_limit(self.small(site), now.len() as f64, 0.0, HashSet::new());
         let hit = self.p_values.iter().zip(&self.ratios).filter(|(p, _)| **p <= limit);
-        let ratios: Vec<f64> = hit.map(|(_, &ratio)| ratio).collect();
-        let by_hits: f64 = ratios.iter().sum();
+        let by_hits: f64 = hit.map(|(_, ratio)| ratio).sum();
         let sum = |logs: &[f64]| logs.iter().sum::<f64>();
         let difference = sum(now) - sum(before) * now.len() as f64 / before.len() as f64;
-        (if difference > 0.0 { by_hits / difference } else { 1.0 }, ratios.len())
+        if difference > 0.0 { by_hits / difference } else { 1.0 }
     }
 
     /// The levels; `missed` are probabilities by group and bin.

@@ -83,41 +83,41 @@ impl Overlap {
             return vec![0.0; BINS];
         }
         let normal = (self.all.iter().sum::<f64>() - hits.likely) / BINS as f64;
-        // Blocks of bins with the same share, each no less than the one before: pooled adjacent violators.
-        let mut blocks: Vec<Block> = Vec::with_capacity(BINS);
+        // Runs of bins with the same share, each no less than the one before: pooled adjacent violators.
+        let mut runs: Vec<BinRun> = Vec::with_capacity(BINS);
         for bin in 0..BINS {
             let unmarked = self.all[bin] - self.hit[bin];
             let hit = if bin < BINS / 2 { 0.0 } else { unmarked - normal };
-            blocks.push(Block { bins: 1, unmarked, hit: hit.min(unmarked) });
-            while let [.., before, last] = blocks.as_slice()
+            runs.push(BinRun { bins: 1, unmarked, hit: hit.min(unmarked) });
+            while let [.., before, last] = runs.as_slice()
                 && before.share() > last.share()
             {
                 let joined = before.joined(*last);
-                blocks.truncate(blocks.len() - 2);
-                blocks.push(joined);
+                runs.truncate(runs.len() - 2);
+                runs.push(joined);
             }
         }
-        let found: f64 = blocks.iter().map(|block| block.share() * block.unmarked).sum();
+        let found: f64 = runs.iter().map(|run| run.share() * run.unmarked).sum();
         let scale = ((hits.likely - marked) / found.max(f64::MIN_POSITIVE)).min(1.0);
-        blocks.iter().flat_map(|block| std::iter::repeat_n(scale * block.share(), block.bins)).collect()
+        runs.iter().flat_map(|run| std::iter::repeat_n(scale * run.share(), run.bins)).collect()
     }
 }
 
 /// Neighboring bins.
 #[derive(Clone, Copy)]
-struct Block {
+struct BinRun {
     bins: usize,
     unmarked: f64,
     hit: f64,
 }
 
-impl Block {
+impl BinRun {
     fn share(self) -> f64 {
         if self.unmarked > 0.0 { (self.hit / self.unmarked).max(0.0) } else { 0.0 }
     }
 
-    fn joined(self, other: Block) -> Block {
-        Block {
+    fn joined(self, other: BinRun) -> BinRun {
+        BinRun {
             bins: self.bins + other.bins,
             unmarked: self.unmarked + other.unmarked,
             hit: self.hit + other.hit,
