@@ -162,3 +162,65 @@ fn more_calls_of_a_usual_slow_mode_do_not_make_all_calls_slow() {
         assert!(named <= 700, "seed {seed}: {named} of 3,000 where 500 are slow");
     }
 }
+
+/// Four times the usual time is 2.52 standard deviations more. With 2 % false ones of two fifths, even the true distributions would
+/// name no more than 0.54 of the hit calls, since `Φ(2.52 − 2.43) = 0.54` and `1 − Φ(2.43) = 0.02 / 0.98 · 0.4 / 0.6 · 0.54`. All are
+/// counted.
+#[test]
+fn hit_calls_that_overlap_with_normal_ones_are_counted() {
+    for seed in 0..10 {
+        let mut draw = Draw { sigma: 0.55, ..Draw::new(seed) };
+        let normal = draw.normal(6_000);
+        let is_slow = |at: usize| (at / 3) % 5 < 2;
+        let calls = draw.window(6_000, |at, usual| if is_slow(at) { 3.0 * usual } else { 0.0 });
+        let levels = &find_hits(&[compared(calls.clone(), normal)])[0];
+        let (precision, recall) = scores(&hits(levels), is_slow, 6_000);
+        assert!(precision >= 0.95 && recall >= 0.5, "seed {seed}: {precision} {recall}");
+        let likely: f64 = levels.iter().map(|level| f64::from(level.likelihood)).sum();
+        // The 3 % of hit calls below the upper quartile count as normal, and as many normal ones with them: 2,250 are expected, with a
+        // standard error of √(3,600 + 3,600² / 6,000) = 76.
+        assert!((2_050.0..2_450.0).contains(&likely), "seed {seed}: {likely} of 2,400");
+        // The median of what is added is three times the usual time.
+        let mut factors: Vec<(f64, f64)> = (levels.iter().zip(&calls))
+            .map(|(level, call)| (f64::from(call.time_ns / level.usual_ns), f64::from(level.likelihood)))
+            .collect();
+        factors.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut below = 0.0;
+        let median = factors.iter().find(|(_, weight)| {
+            below += weight;
+            below >= likely / 2.0
+        });
+        let factor = median.unwrap().0;
+        assert!((3.6..4.4).contains(&factor), "seed {seed}: {factor}");
+    }
+}
+
+/// The same, where a request makes three calls and all of them are delayed or none: 1 − 0.46³ = 0.90 of the requests.
+#[test]
+fn further_calls_of_a_hit_request_are_hit_if_a_fault_delays_all_of_them() {
+    let mut draw = Draw { sigma: 0.55, ..Draw::new(3) };
+    let normal = draw.normal(6_000);
+    let is_slow = |at: usize| (at / 3) % 5 < 2;
+    let mut calls = draw.window(6_000, |at, usual| if is_slow(at) { 3.0 * usual } else { 0.0 });
+    calls.iter_mut().enumerate().for_each(|(at, call)| call.request = at as u32 / 3);
+    let levels = &find_hits(&[compared(calls, normal)])[0];
+    let requests: std::collections::BTreeSet<usize> = hits(levels).iter().map(|at| at / 3).collect();
+    let right = requests.iter().filter(|&&request| is_slow(3 * request)).count() as f64;
+    assert!(right >= 0.95 * requests.len() as f64 && right >= 0.9 * 800.0, "{right} of 800");
+    // Of their calls all in the highest tenth of normal ones, Φ(2.52 − 1.28) = 0.89; without the other calls it would be 0.54.
+    let (precision, recall) = scores(&hits(levels), is_slow, 6_000);
+    assert!(precision >= 0.95 && recall >= 0.7, "{precision} {recall}");
+}
+
+#[test]
+fn normal_calls_are_not_likely_to_be_hit() {
+    for (seed, longer) in [(11, 0.0), (12, 0.05)] {
+        let mut draw = Draw::new(seed);
+        let normal = draw.normal(3_000);
+        let calls = draw.window(3_000, |_, usual| longer * usual);
+        let site = ComparedSite { factor_min: None, ..compared(calls, normal) };
+        let levels = &find_hits(&[site])[0];
+        let likely: f64 = levels.iter().map(|level| f64::from(level.likelihood)).sum();
+        assert!(likely <= 15.0, "{longer}: {likely} of 3,000");
+    }
+}
