@@ -16,8 +16,8 @@ const PROGRAM: &str = "program";
 const PROGRAM_PACKAGE: &str = "laggard";
 
 /// By cargo's own runner: tests of the whole program share the incidents they make within a process, which runners
-/// with a process a test would make again for each.
-const ALL: [&str; 3] = ["test", "--workspace", "--no-fail-fast"];
+/// with a process a test would make again for each. With the feature that is off by default, so that buckets are tested.
+const ALL: [&str; 4] = ["test", "--workspace", "--no-fail-fast", "--features=laggard/s3"];
 
 /// A part of a test run that did not happen, as the test kit records it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
