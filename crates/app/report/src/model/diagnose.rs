@@ -206,8 +206,7 @@ pub struct Suspect {
     pub share: f64,
     /// Requests with a slow call of it; for an operation that only fails or makes other calls, those in which it does.
     pub requests_hit: u64,
-    /// How many requests these represent: the sum of their weights; and, where single slow calls cannot be told apart from normal
-    /// ones, others by the probability that they are hit.
+    /// How many requests these represent: the sum of their weights.
     pub requests_hit_estimated: f64,
     /// Requests that called it at all.
     pub requests_seen: u64,

@@ -7,27 +7,27 @@
 //! that of Benjamini and Hochberg's procedure, but for the requests that have such a call: a request is hit if any of its
 //! calls is, so it has several chances to be hit falsely.
 //!
-//! Where many calls are hit, single ones may overlap with normal ones. How many are hit shows nevertheless ([`Overlap`]): then up to
-//! 4 % false ones are allowed, and other calls have a probability to be hit.
-//!
 //! Where all judged calls are slower, such as after an upgrade, single calls may still overlap with normal ones. If the low
 //! quantiles have moved as far as the median, every judged call is hit.
 
-use crate::sites::overlap::Overlap;
-use crate::sites::usual_times::{SPREAD_MIN, TAIL_QUANTILE, UsualTimes, log_ns, quantile};
-use std::collections::{HashMap, HashSet};
+use laggard_numeric::normal_upper_tail;
+use std::collections::HashSet;
 
 /// False discovery rate among the requests that are declared hit. Below 5 %, so that the false ones stay below 5 % in every
 /// window and not only on average.
 const LEVEL: f64 = 0.02;
-/// The same where more are certainly hit than would be declared.
-const LEVEL_MAX: f64 = 0.04;
+/// The tail of normal times begins at this quantile.
+const TAIL_QUANTILE: f64 = 0.9;
+/// A category's own quantiles count like this many calls of the others.
+const POOLED_CALLS: f64 = 50.0;
+/// Normal calls needed for a median of the category's own.
+const OWN_CALLS_MIN: usize = 5;
+/// Minimum spread of logarithms.
+const SPREAD_MIN: f64 = 0.01;
 /// The low quantiles of judged calls have moved by at least this part of the median's move if all calls are slower.
 const SHIFTED_PART_MIN: f64 = 0.7;
 /// If single calls explain less than this part of the difference, all calls are slower.
 const EXPLAINED_PART_MIN: f64 = 0.5;
-/// If some calls are hit and others are not, at least this part of those that certainly are is found one by one.
-const FOUND_PART_MIN: f64 = 0.5;
 /// If the 90 % quantile has moved by more than so many times the median's move, some calls are much slower and move the median by
 /// being there. An exponential addition moves it by 3.3 times as much.
 const HIGH_PART_MAX: f64 = 4.0;
@@ -77,30 +77,20 @@ pub struct CallLevel {
     pub usual_ns: f32,
     /// Whether it was hit.
     pub is_hit: bool,
-    /// Probability that it was hit, 0..1: 1 if it was; of others above 0 only where many hit calls take no longer than normal ones
-    /// do.
-    pub likelihood: f32,
 }
 
 /// The levels of all calls of a suspect, by site, in the order of the calls.
 pub fn find_hits(sites: &[ComparedSite]) -> Vec<Vec<CallLevel>> {
     let mut studies: Vec<SiteLevels> = sites.iter().map(SiteLevels::new).collect();
-    let groups = Groups::new(sites, &studies);
-    // At first no call is known to be hit.
-    let mut hits = HitsByRequest::new();
     for _ in 0..ROUNDS_MAX {
-        let limits = groups.limits(sites, &studies, &hits);
-        let mark =
-            |(site, study): (&ComparedSite, &mut SiteLevels)| study.mark(site, &groups, &limits, &hits);
-        let changed = sites.iter().zip(&mut studies).fold(false, |any, pair| any | mark(pair));
-        if !changed {
-            break;
+        let limits = Limits::new(sites, &studies);
+        let changed = sites.iter().zip(&mut studies).filter_map(|(site, study)| study.mark(site, &limits));
+        if changed.fold(false, |any, changed| any | changed) {
+            continue;
         }
-        hits = hits_by_request(sites, &studies);
+        break;
     }
-    let missed: Vec<Vec<f64>> = groups.overlaps(sites, &studies, &hits).iter().map(Overlap::missed).collect();
-    let finish = |(site, study): (&ComparedSite, SiteLevels)| study.finish(site, &groups, &missed, &hits);
-    sites.iter().zip(studies).map(finish).collect()
+    sites.iter().zip(studies).map(|(site, study)| study.finish(site)).collect()
 }
 
 // Limit: rounds of the search for the bulk of a suspect's calls | the last round is the result
@@ -110,123 +100,49 @@ const ROUNDS_MAX: usize = 6;
 /// Calls of a category needed for a limit of its own: a fault often concerns some categories only.
 const OWN_LIMIT_CALLS_MIN: usize = 100;
 
-/// Categories that share a limit for p-values. Calls of requests with a further hit call have limits of their own: a fault that
-/// delays one call of a request may delay all of them.
-struct Groups {
-    /// By category.
-    group_of: Vec<usize>,
-    /// Number of categories' groups. The first is of all categories with few calls.
-    groups: usize,
+/// The largest p-values that count as hit.
+struct Limits {
+    /// By category; negative where there is none.
+    by_category: Vec<f64>,
 }
 
-/// Hit calls of each request.
-type HitsByRequest = HashMap<u32, u32>;
-
-impl Groups {
-    fn new(sites: &[ComparedSite], studies: &[SiteLevels]) -> Groups {
-        let mut by_category: Vec<usize> = Vec::new();
-        for call in tested(sites, studies) {
+impl Limits {
+    fn new(sites: &[ComparedSite], studies: &[SiteLevels]) -> Limits {
+        let tested = || sites.iter().zip(studies).filter(|(_, study)| !study.p_values.is_empty());
+        let judged = tested().flat_map(|(site, _)| site.calls.iter().filter(|call| call.is_judged));
+        let mut calls: Vec<usize> = Vec::new();
+        for call in judged {
             let category = call.category as usize;
-            by_category.resize(by_category.len().max(category + 1), 0);
-            by_category[category] += 1;
+            calls.resize(calls.len().max(category + 1), 0);
+            calls[category] += 1;
         }
-        let mut groups = 1;
-        let mut group = |calls: usize| {
-            let own = if calls >= OWN_LIMIT_CALLS_MIN { groups } else { 0 };
-            groups += usize::from(own > 0);
-            own
+        let is_small = |category: usize| calls[category] < OWN_LIMIT_CALLS_MIN;
+        let small_calls = calls.iter().filter(|&&calls| calls < OWN_LIMIT_CALLS_MIN).sum();
+        let mut groups: Vec<Vec<(f64, u32)>> = vec![Vec::new(); calls.len()];
+        let mut others = Vec::new();
+        for (p, call) in tested().flat_map(|(site, study)| study.small(&site.calls)) {
+            let category = call.category as usize;
+            let group = if is_small(category) { &mut others } else { &mut groups[category] };
+            group.push((p, call.request));
+        }
+        let pooled = step_up_limit(&mut others, small_calls);
+        let limit = |(category, group): (usize, &mut Vec<(f64, u32)>)| match is_small(category) {
+            true => pooled,
+            false => step_up_limit(group, calls[category]),
         };
-        let group_of = by_category.into_iter().map(&mut group).collect();
-        Groups { group_of, groups }
-    }
-
-    /// The group of a call.
-    fn of(&self, call: &WindowCall, is_hit: bool, hits: &HitsByRequest) -> usize {
-        let others = hits.get(&call.request).is_some_and(|&hits| hits > u32::from(is_hit));
-        self.group_of[call.category as usize] + if others { self.groups } else { 0 }
-    }
-
-    /// The largest p-value that counts as hit, by group; negative where there is none.
-    fn limits(&self, sites: &[ComparedSite], studies: &[SiteLevels], hits: &HitsByRequest) -> Vec<f64> {
-        let mut small: Vec<Vec<(f64, u32)>> = vec![Vec::new(); 2 * self.groups];
-        let mut calls = vec![0_usize; 2 * self.groups];
-        // Requests with several hit calls, by the group of their category.
-        let mut several: Vec<HashSet<u32>> = vec![HashSet::new(); self.groups];
-        for (site, study) in sites.iter().zip(studies).filter(|(_, study)| !study.p_values.is_empty()) {
-            for (call, (&p, &is_hit)) in site.calls.iter().zip(study.p_values.iter().zip(&study.hit)) {
-                if call.is_judged {
-                    let group = self.of(call, is_hit, hits);
-                    calls[group] += 1;
-                    if is_hit && group >= self.groups {
-                        several[group - self.groups].insert(call.request);
-                    }
-                    if p <= 1.0 - TAIL_QUANTILE {
-                        small[group].push((p, call.request));
-                    }
-                }
-            }
-        }
-        let overlaps = self.overlaps(sites, studies, hits);
-        several.resize(2 * self.groups, HashSet::new());
-        let limit = |(group, p_values): (usize, Vec<(f64, u32)>)| {
-            let certain = overlaps[group].hit_calls().at_least;
-            step_up_limit(p_values, calls[group] as f64, certain, std::mem::take(&mut several[group]))
-        };
-        small.into_iter().enumerate().map(limit).collect()
-    }
-
-    /// The calls that are tested one by one, by group.
-    fn overlaps(&self, sites: &[ComparedSite], studies: &[SiteLevels], hits: &HitsByRequest) -> Vec<Overlap> {
-        let mut overlaps = vec![Overlap::default(); 2 * self.groups];
-        for (site, study) in sites.iter().zip(studies).filter(|(_, study)| !study.p_values.is_empty()) {
-            let calls = site.calls.iter().zip(study.ratios.iter().zip(&study.hit));
-            for (call, (&ratio, &is_hit)) in calls.filter(|(call, _)| call.is_judged) {
-                if let Some(bin) = study.usual.bin(call.category, ratio) {
-                    overlaps[self.of(call, is_hit, hits)].add(bin, is_hit);
-                }
-            }
-            for (category, &group) in self.group_of.iter().enumerate() {
-                let normal_calls = study.usual.normal_calls(category) as f64;
-                overlaps[group].normal_calls += normal_calls;
-                overlaps[group + self.groups].normal_calls += normal_calls;
-            }
-        }
-        overlaps
+        Limits { by_category: groups.iter_mut().enumerate().map(limit).collect() }
     }
 }
 
-/// How many calls of each request are hit, of those that are tested one by one.
-fn hits_by_request(sites: &[ComparedSite], studies: &[SiteLevels]) -> HitsByRequest {
-    let mut hits = HitsByRequest::new();
-    for (site, study) in sites.iter().zip(studies).filter(|(_, study)| !study.p_values.is_empty()) {
-        let hit = site.calls.iter().zip(&study.hit).filter(|(_, is_hit)| **is_hit);
-        hit.for_each(|(call, _)| *hits.entry(call.request).or_default() += 1);
-    }
-    hits
-}
-
-/// The judged calls that are tested one by one.
-fn tested<'a>(sites: &'a [ComparedSite], studies: &'a [SiteLevels]) -> impl Iterator<Item = &'a WindowCall> {
-    let tested = sites.iter().zip(studies).filter(|(_, study)| !study.p_values.is_empty());
-    tested.flat_map(|(site, _)| site.calls.iter().filter(|call| call.is_judged))
-}
-
-/// The largest p-value at which among `tested` calls, less those that are certainly hit, no more false ones are expected than the
-/// level allows for the requests that are hit; negative if there is none. As long as not all are found that are certainly hit,
-/// more are allowed. `p_values` are those of calls in the tail, with the request of each; `requests` are hit by other calls.
-fn step_up_limit(
-    mut p_values: Vec<(f64, u32)>,
-    tested: f64,
-    certainly_hit: f64,
-    mut requests: HashSet<u32>,
-) -> f64 {
+/// The largest p-value at which among `tested` calls no more false ones are expected than the level allows for the requests
+/// that are hit; negative if there is none. `p_values` are those up to the level, with the request of each.
+fn step_up_limit(p_values: &mut [(f64, u32)], tested: usize) -> f64 {
     p_values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    requests.reserve(p_values.len());
+    let mut requests = HashSet::with_capacity(p_values.len());
     let mut limit = -1.0;
-    for (found, &(p, request)) in p_values.iter().enumerate() {
+    for &(p, request) in p_values.iter() {
         requests.insert(request);
-        let level = if (found as f64) < certainly_hit { LEVEL_MAX } else { LEVEL };
-        if p * (tested - certainly_hit) <= level * requests.len() as f64 {
+        if p * tested as f64 <= LEVEL * requests.len() as f64 {
             limit = p;
         }
     }
@@ -265,6 +181,12 @@ impl SiteLevels {
         study
     }
 
+    /// The p-values up to the level, with the call of each.
+    fn small<'a>(&'a self, calls: &'a [WindowCall]) -> impl Iterator<Item = (f64, &'a WindowCall)> + 'a {
+        let judged = self.p_values.iter().zip(calls);
+        judged.filter(|(p, _)| **p <= LEVEL).map(|(&p, call)| (p, call))
+    }
+
     fn measure(&mut self, site: &ComparedSite) {
         let log = |call: &WindowCall| log_ns(call.time_ns) - self.usual.of(call.category).median;
         self.ratios = site.calls.iter().map(log).collect();
@@ -275,23 +197,24 @@ impl SiteLevels {
         self.p_values = site.calls.iter().zip(&self.ratios).map(p_value).collect();
     }
 
-    /// Marks the calls up to the limits as hit. Returns whether any has changed, so that limits have, and those of a bulk.
-    fn mark(&mut self, site: &ComparedSite, groups: &Groups, limits: &[f64], hits: &HitsByRequest) -> bool {
+    /// Marks the calls up to the limits as hit. Returns whether the bulk has changed, so that p-values have; `None` for a site
+    /// without a bulk.
+    fn mark(&mut self, site: &ComparedSite, limits: &Limits) -> Option<bool> {
         if self.p_values.is_empty() {
-            return false;
+            return None;
         }
-        let is_hit = |((call, &p), &was_hit): ((&WindowCall, &f64), &bool)| {
-            call.is_judged && p <= limits[groups.of(call, was_hit, hits)]
+        let is_hit = |(&p, call): (&f64, &WindowCall)| {
+            call.is_judged && p <= limits.by_category[call.category as usize]
         };
-        let hit: Vec<bool> = site.calls.iter().zip(&self.p_values).zip(&self.hit).map(is_hit).collect();
+        let hit: Vec<bool> = self.p_values.iter().zip(&site.calls).map(is_hit).collect();
         let changed = hit != self.hit;
         self.hit = hit;
-        if matches!(site.normal, NormalCalls::Bulk) && changed {
-            self.usual =
-                UsualTimes::from_bulk(&logs_of_judged(&site.calls), &hits_of(&site.calls, &self.hit));
-            self.measure(site);
+        if !matches!(site.normal, NormalCalls::Bulk) || !changed {
+            return None;
         }
-        changed
+        self.usual = UsualTimes::from_bulk(&logs_of_judged(&site.calls), &hits_of(&site.calls, &self.hit));
+        self.measure(site);
+        Some(true)
     }
 
     /// Whether all judged calls are slower; then they are marked as hit, except those that would be far too short for it.
@@ -319,8 +242,7 @@ impl SiteLevels {
         let explained = self.explained_by_single_calls(site, &before, &now);
         let low_part = moved[0].min(moved[1]) / moved[2];
         let is_shifted = low_part >= SHIFTED_PART_MIN && (moved[2] >= spread || explained < SHIFTED_PART_MIN);
-        let is_mixed = || self.is_mixed(site, before.len(), now.len());
-        if !is_shifted && (explained >= EXPLAINED_PART_MIN || is_mixed()) {
+        if !is_shifted && explained >= EXPLAINED_PART_MIN {
             return false;
         }
         // Under the shift, shorter than all but one call in a hundred; and no longer than half of the normal calls.
@@ -331,31 +253,10 @@ impl SiteLevels {
         true
     }
 
-    /// Whether some of the judged calls are certainly hit, most of which are found one by one, and those up to the median of normal
-    /// ones are distributed like normal ones.
-    fn is_mixed(&self, site: &ComparedSite, normal_calls: usize, judged: usize) -> bool {
-        let mut overlap = Overlap::default();
-        overlap.normal_calls = normal_calls as f64;
-        for (call, &ratio) in site.calls.iter().zip(&self.ratios).filter(|(call, _)| call.is_judged) {
-            if let Some(bin) = self.usual.bin(call.category, ratio) {
-                overlap.add(bin, false);
-            }
-        }
-        let certain = overlap.hit_calls().at_least;
-        let limit = step_up_limit(self.small(site), judged as f64, certain, HashSet::new());
-        let found = self.p_values.iter().filter(|p| **p <= limit).count() as f64;
-        certain > 0.0 && found >= FOUND_PART_MIN * certain && overlap.has_normal_half()
-    }
-
-    /// The p-values in the tail, with the request of each.
-    fn small(&self, site: &ComparedSite) -> Vec<(f64, u32)> {
-        let calls = self.p_values.iter().zip(&site.calls).filter(|(p, _)| **p <= 1.0 - TAIL_QUANTILE);
-        calls.map(|(&p, call)| (p, call.request)).collect()
-    }
-
     /// The part of the difference between the means of the logs that calls explain which are hit one by one.
     fn explained_by_single_calls(&self, site: &ComparedSite, before: &[f64], now: &[f64]) -> f64 {
-        let limit = step_up_limit(self.small(site), now.len() as f64, 0.0, HashSet::new());
+        let mut small: Vec<(f64, u32)> = self.small(&site.calls).map(|(p, call)| (p, call.request)).collect();
+        let limit = step_up_limit(&mut small, now.len());
         let hit = self.p_values.iter().zip(&self.ratios).filter(|(p, _)| **p <= limit);
         let by_hits: f64 = hit.map(|(_, ratio)| ratio).sum();
         let sum = |logs: &[f64]| logs.iter().sum::<f64>();
@@ -363,30 +264,13 @@ impl SiteLevels {
         if difference > 0.0 { by_hits / difference } else { 1.0 }
     }
 
-    /// The levels; `missed` are probabilities by group and bin.
-    fn finish(
-        self,
-        site: &ComparedSite,
-        groups: &Groups,
-        missed: &[Vec<f64>],
-        hits: &HitsByRequest,
-    ) -> Vec<CallLevel> {
+    fn finish(self, site: &ComparedSite) -> Vec<CallLevel> {
         let is_new = matches!(site.normal, NormalCalls::New);
-        let level = |(index, (call, &is_hit)): (usize, (&WindowCall, &bool))| {
-            let bin = || self.usual.bin(call.category, self.ratios[index]);
-            let is_tested = call.is_judged && !self.p_values.is_empty();
-            let likelihood = match is_hit {
-                true => Some(1.0),
-                false if is_tested => bin().map(|bin| missed[groups.of(call, false, hits)][bin]),
-                false => None,
-            };
-            CallLevel {
-                usual_ns: if is_new { 0.0 } else { self.usual.of(call.category).median.exp() as f32 },
-                is_hit,
-                likelihood: likelihood.unwrap_or(0.0) as f32,
-            }
+        let level = |(call, &is_hit): (&WindowCall, &bool)| CallLevel {
+            usual_ns: if is_new { 0.0 } else { self.usual.of(call.category).median.exp() as f32 },
+            is_hit,
         };
-        site.calls.iter().zip(&self.hit).enumerate().map(level).collect()
+        site.calls.iter().zip(&self.hit).map(level).collect()
     }
 }
 
@@ -402,4 +286,158 @@ fn hits_of(calls: &[WindowCall], hit: &[bool]) -> Vec<usize> {
     let mut hits = vec![0; categories];
     calls.iter().zip(hit).filter(|(_, hit)| **hit).for_each(|(call, _)| hits[call.category as usize] += 1);
     hits
+}
+
+fn log_ns(time_ns: f32) -> f64 {
+    f64::from(time_ns.max(1.0)).ln()
+}
+
+/// The usual logarithms of times in a category.
+#[derive(Clone, Copy, Default)]
+struct CategoryLevel {
+    median: f64,
+    /// From the median to where the tail begins.
+    reach: f64,
+}
+
+/// Usual times of calls of a site, by category.
+#[derive(Default)]
+struct UsualTimes {
+    by_category: Vec<Option<CategoryLevel>>,
+    /// For other categories.
+    pooled: CategoryLevel,
+    tail: Tail,
+}
+
+enum Tail {
+    /// Exponential logarithms beyond the 90 % quantile, with this mean.
+    Pareto(f64),
+    /// Normal logarithms: the reach is one standard deviation.
+    LogNormal,
+}
+
+impl Default for Tail {
+    fn default() -> Tail {
+        Tail::Pareto(1.0)
+    }
+}
+
+impl UsualTimes {
+    fn of(&self, category: u32) -> CategoryLevel {
+        self.by_category.get(category as usize).copied().flatten().unwrap_or(self.pooled)
+    }
+
+    /// The probability that a normal call takes so long: `ratio` is the logarithm of its time over the usual one. 1 for all
+    /// that are no longer than nine of ten.
+    fn p_value(&self, category: u32, ratio: f64) -> f64 {
+        let reach = self.of(category).reach.max(SPREAD_MIN);
+        match self.tail {
+            Tail::Pareto(_) if ratio <= reach => 1.0,
+            Tail::Pareto(mean) => (1.0 - TAIL_QUANTILE) * (-(ratio - reach) / mean).exp(),
+            Tail::LogNormal => normal_upper_tail(ratio / reach),
+        }
+    }
+
+    /// By all normal calls.
+    fn from_normal(normal: &[(u32, f32)]) -> UsualTimes {
+        let logs: Vec<(u32, f64)> = normal.iter().map(|&(category, time)| (category, log_ns(time))).collect();
+        let mut all: Vec<f64> = logs.iter().map(|&(_, log)| log).collect();
+        let overall = quantile(&mut all, 0.5);
+        let mut categories = by_category(&logs);
+        let mut medians: Vec<Option<f64>> = Vec::with_capacity(categories.len());
+        let mut ratios = Vec::with_capacity(logs.len());
+        for logs in &mut categories {
+            let own = logs.len() >= OWN_CALLS_MIN;
+            let middle = if own { quantile(logs, 0.5) } else { overall };
+            medians.push(own.then_some(middle));
+            logs.iter_mut().for_each(|log| *log -= middle);
+            ratios.extend(logs.iter().copied().filter(|_| own));
+        }
+        if ratios.is_empty() {
+            ratios = all.iter().map(|log| log - overall).collect();
+        }
+        let pooled_reach = quantile(&mut ratios, TAIL_QUANTILE).max(SPREAD_MIN);
+        let level = |(logs, median): (&mut Vec<f64>, &Option<f64>)| {
+            let calls = logs.len() as f64;
+            let own = quantile(logs, TAIL_QUANTILE);
+            let reach = (calls * own + POOLED_CALLS * pooled_reach) / (calls + POOLED_CALLS);
+            median.map(|median| CategoryLevel { median, reach })
+        };
+        let levels: Vec<Option<CategoryLevel>> = categories.iter_mut().zip(&medians).map(level).collect();
+        let beyond = |reach: f64, ratio: f64| (ratio > reach).then_some(ratio - reach);
+        let mut tail: Vec<f64> = (categories.iter().zip(&levels))
+            .filter_map(|(logs, level)| Some((logs, (*level)?)))
+            .flat_map(|(logs, level)| logs.iter().filter_map(move |&log| beyond(level.reach, log)))
+            .collect();
+        if tail.is_empty() {
+            tail = ratios.iter().filter_map(|&ratio| beyond(pooled_reach, ratio)).collect();
+        }
+        let mean = tail.iter().sum::<f64>() / tail.len().max(1) as f64;
+        // Few calls may have a shorter tail than the population by chance.
+        let mean = mean.max(SPREAD_MIN) * (1.0 + 1.0 / (tail.len().max(1) as f64).sqrt());
+        UsualTimes {
+            by_category: levels,
+            pooled: CategoryLevel { median: overall, reach: pooled_reach },
+            tail: Tail::Pareto(mean),
+        }
+    }
+
+    /// By the calls themselves, less those that are known to be hit: all but the slowest of a category. Without known hits,
+    /// half of the calls are suspected. The quantiles of the rest give the median and the spread.
+    fn from_bulk(logs: &[(u32, f64)], hits: &[usize]) -> UsualTimes {
+        let share = |category: usize, calls: usize| match hits.is_empty() {
+            true => BULK_MIN,
+            false => (1.0 - hits.get(category).copied().unwrap_or(0) as f64 / calls as f64).max(BULK_MIN),
+        };
+        let mut categories = by_category(logs);
+        let mut levels = Vec::with_capacity(categories.len());
+        let mut ratios = Vec::new();
+        for (category, logs) in categories.iter_mut().enumerate() {
+            if logs.len() < OWN_CALLS_MIN {
+                levels.push(None);
+                continue;
+            }
+            let share = share(category, logs.len());
+            let level = bulk(logs, share);
+            let rest = quantile(logs, share);
+            ratios.extend(logs.iter().filter(|&&log| log <= rest).map(|log| log - level.median));
+            levels.push(Some((level, logs.len() as f64)));
+        }
+        let mut all: Vec<f64> = logs.iter().map(|&(_, log)| log).collect();
+        let pooled = bulk(&mut all, BULK_MIN);
+        let reach = if ratios.is_empty() { pooled.reach } else { bulk(&mut ratios, 1.0).reach };
+        let blended = |(level, calls): (CategoryLevel, f64)| CategoryLevel {
+            reach: (calls * level.reach + POOLED_CALLS * reach) / (calls + POOLED_CALLS),
+            ..level
+        };
+        UsualTimes {
+            by_category: levels.into_iter().map(|level| level.map(blended)).collect(),
+            pooled,
+            tail: Tail::LogNormal,
+        }
+    }
+}
+
+/// At least this share of a category is normal.
+const BULK_MIN: f64 = 0.5;
+
+/// Median and standard deviation of the lowest `share` of some logarithms, by quantiles on both sides of the median.
+fn bulk(logs: &mut [f64], share: f64) -> CategoryLevel {
+    let [low, middle, high] = [0.16, 0.5, 0.84].map(|part| quantile(logs, part * share));
+    CategoryLevel { median: middle, reach: (middle - low).max(high - middle).max(SPREAD_MIN) }
+}
+
+/// The values of each category.
+fn by_category(logs: &[(u32, f64)]) -> Vec<Vec<f64>> {
+    let categories = logs.iter().map(|&(category, _)| category as usize + 1).max().unwrap_or(0);
+    let mut out = vec![Vec::new(); categories];
+    logs.iter().for_each(|&(category, log)| out[category as usize].push(log));
+    out
+}
+
+/// A quantile by nearest rank; 0 without values. Changes the order of the values.
+fn quantile(values: &mut [f64], share: f64) -> f64 {
+    let Some(last) = values.len().checked_sub(1) else { return 0.0 };
+    let index = (share * values.len() as f64).floor() as usize;
+    *values.select_nth_unstable_by(index.min(last), f64::total_cmp).1
 }

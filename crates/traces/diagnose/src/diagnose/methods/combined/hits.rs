@@ -21,7 +21,7 @@ use crate::site_calls::SiteCall;
 use laggard_assembly::ShapeRule;
 use laggard_localize::{CallLevel, ComparedSite, FirstCalls, Incident, Site, Spread, WindowCall, find_hits};
 use laggard_model::{ReplicaId, TraceId};
-use laggard_numeric::{Weights, binomial_upper_tail, mean, median_of, sample_std, weighted_median};
+use laggard_numeric::{binomial_upper_tail, mean, median_of, sample_std};
 use laggard_report::{CulpritReplica, MetRequests};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,8 +56,6 @@ pub(super) struct LeveledCall {
     /// Whether it can be hit.
     pub(super) is_judged: bool,
     pub(super) is_hit: bool,
-    /// Probability that it is: above 0 for others, too, where many hit calls take no longer than normal ones.
-    likelihood: f64,
 }
 
 impl LeveledCall {
@@ -76,18 +74,12 @@ impl HitStudy<'_> {
     pub(super) fn with_hits(&self, mut suspect: Suspect) -> Suspect {
         let sites = self.sites(&suspect);
         let calls = self.calls_on_slow_replicas(&mut suspect, &sites);
+        let mut excess = self.excess_by_request(&calls);
         let requests = &self.study.window.requests;
-        let mut slowed = slowed_requests(&calls);
-        slowed.retain(|&request, _| self.study.is_complete(&requests[request as usize]));
-        let is_hit = |(_, request): &(&u32, &SlowedRequest)| request.is_hit;
-        let excess: BTreeMap<u32, f64> =
-            slowed.iter().filter(is_hit).map(|(&at, request)| (at, request.excess_ns)).collect();
-        let mut figures = self.figures(&suspect, &calls, &excess);
-        figures.requests.hit_estimated =
-            slowed.iter().map(|(&at, one)| f64::from(requests[at as usize].weight) * one.likelihood()).sum();
-        figures.request_effect_ns = request_effect(&slowed).unwrap_or(suspect.excess.median_ns);
+        excess.retain(|&request, _| self.study.is_complete(&requests[request as usize]));
+        let figures = self.figures(&suspect, &calls, &excess);
         suspect.excess.calls = calls.iter().filter(|call| call.is_hit).count() as u64;
-        if let Some(effect) = effect(calls.iter()) {
+        if let Some(effect) = effect(calls.iter().filter(|call| call.is_hit)) {
             (suspect.excess.median_ns, suspect.excess.median_factor) = (effect.excess_ns, effect.factor);
         }
         let surveyed = |&request: &u32| {
@@ -101,6 +93,28 @@ impl HitStudy<'_> {
         self.set_culprits(&mut suspect, &calls);
         suspect.hits = Some(figures);
         suspect
+    }
+
+    /// The excess of each hit request: the sum over its hit calls. Where most calls are hit by less than they vary anyway, it
+    /// is the median excess of its categories' calls: the sum of noise is above zero, as times have long tails.
+    fn excess_by_request(&self, calls: &[LeveledCall]) -> BTreeMap<u32, f64> {
+        let hits = || calls.iter().filter(|call| call.is_hit);
+        let judged = calls.iter().filter(|call| call.is_judged).count();
+        let factor = effect(hits()).map_or(1.0, |effect| effect.factor);
+        let by_level = factor < SMALL_FACTOR && hits().count() as f64 >= MOST_CALLS * judged as f64;
+        let category = |call: &LeveledCall| self.study.window.requests[call.call.request as usize].category;
+        let mut levels: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        if by_level {
+            hits().for_each(|call| levels.entry(category(call)).or_default().push(call.excess_ns()));
+        }
+        let levels: BTreeMap<u32, f64> =
+            levels.into_iter().map(|(category, excess)| (category, median_of(&excess))).collect();
+        let mut excess: BTreeMap<u32, f64> = BTreeMap::new();
+        for call in hits() {
+            let own_ns = levels.get(&category(call)).copied().unwrap_or_else(|| call.excess_ns());
+            *excess.entry(call.call.request).or_default() += own_ns;
+        }
+        excess
     }
 
     /// The sites that were compared; for other finders those that the operation's self time is spent at.
@@ -177,7 +191,6 @@ impl HitStudy<'_> {
             usual_ns: level.usual_ns,
             is_judged: compared.is_judged,
             is_hit: level.is_hit,
-            likelihood: f64::from(level.likelihood),
         };
         let levels = find_hits(&compared);
         (calls.into_iter().zip(levels).zip(compared))
@@ -203,20 +216,22 @@ impl HitStudy<'_> {
             hit_requests().map(|request| (request.latency_ns, request.trace)).collect();
         slowest.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         slowest.dedup_by_key(|&mut (_, trace)| trace);
+        let excess: Vec<f64> = excess_by_request.values().copied().collect();
+        let hits = || calls.iter().filter(|call| call.is_hit);
         let start = |call: &&LeveledCall| requests[call.call.request as usize].start;
         let in_period = |incident: &Incident| {
             let period = incident.since..incident.until;
-            effect(calls.iter().filter(|call| period.contains(&start(call))))
+            effect(hits().filter(|call| period.contains(&start(call))))
         };
         HitFigures {
             in_periods: self.study.incidents.iter().map(|(incident, _)| in_period(incident)).collect(),
             warming_up: self.warming_up(calls),
             requests: RequestCounts {
-                hit: excess_by_request.len() as u64,
-                hit_estimated: 0.0,
+                hit: excess.len() as u64,
+                hit_estimated: hit_requests().fold(0.0, |sum, request| sum + f64::from(request.weight)),
                 seen: seen.len() as u64,
             },
-            request_effect_ns: suspect.excess.median_ns,
+            request_effect_ns: if excess.is_empty() { suspect.excess.median_ns } else { median_of(&excess) },
             met: self.met(calls, excess_by_request),
             traces: slowest.into_iter().take(TRACES_MAX).map(|(_, trace)| trace).collect(),
             affected: self.affected(calls, excess_by_request),
@@ -375,63 +390,12 @@ impl HitStudy<'_> {
     }
 }
 
-/// A request with calls that are hit, or may be.
-#[derive(Clone, Copy, Default)]
-struct SlowedRequest {
-    /// Whether one of them certainly is.
-    is_hit: bool,
-    /// Probability that none is.
-    is_normal: f64,
-    /// Time that they add to it, nanoseconds.
-    excess_ns: f64,
-}
-
-impl SlowedRequest {
-    fn likelihood(&self) -> f64 {
-        1.0 - self.is_normal
-    }
-}
-
-/// Requests with calls that are hit or may be. Where most calls are hit by less than they vary anyway, a call takes longer by what
-/// the median factor of all makes of its time: the sum of noise is above zero, as times have long tails.
-fn slowed_requests(calls: &[LeveledCall]) -> BTreeMap<u32, SlowedRequest> {
-    let judged = calls.iter().filter(|call| call.is_judged).count();
-    let hits = calls.iter().filter(|call| call.is_hit).count();
-    let factor = effect(calls.iter()).map_or(1.0, |effect| effect.factor);
-    let by_factor = factor < SMALL_FACTOR && hits as f64 >= MOST_CALLS * judged as f64;
-    let mut out: BTreeMap<u32, SlowedRequest> = BTreeMap::new();
-    for call in calls.iter().filter(|call| call.likelihood > 0.0) {
-        let new = SlowedRequest { is_normal: 1.0, ..SlowedRequest::default() };
-        let request = out.entry(call.call.request).or_insert(new);
-        request.is_hit |= call.is_hit;
-        request.is_normal *= 1.0 - call.likelihood;
-        let by_level = f64::from(call.call.time_ns) * (1.0 - 1.0 / factor);
-        request.excess_ns += call.likelihood * if by_factor { by_level } else { call.excess_ns() };
-    }
-    out
-}
-
-/// The median excess of requests that are hit, weighted by how likely they are, nanoseconds; `None` without any.
-fn request_effect(slowed: &BTreeMap<u32, SlowedRequest>) -> Option<f64> {
-    let (excess, likelihood): (Vec<f64>, Vec<f64>) = slowed
-        .values()
-        .map(|request| (request.excess_ns / request.likelihood(), request.likelihood()))
+/// The effect of hit calls; `None` without any.
+fn effect<'c>(hits: impl Iterator<Item = &'c LeveledCall>) -> Option<Effect> {
+    let (excess, logs): (Vec<f64>, Vec<f64>) = hits
+        .map(|call| (call.excess_ns(), if call.usual_ns > 0.0 { call.log_ratio() } else { f64::INFINITY }))
         .unzip();
-    (!excess.is_empty()).then(|| weighted_median(&excess, Weights::from_slice(&likelihood)))
-}
-
-/// The effect of calls that are hit, weighted by how likely they are; `None` without any.
-fn effect<'c>(calls: impl Iterator<Item = &'c LeveledCall>) -> Option<Effect> {
-    let calls: Vec<&LeveledCall> = calls.filter(|call| call.likelihood > 0.0).collect();
-    let likelihood: Vec<f64> = calls.iter().map(|call| call.likelihood).collect();
-    let weights = Weights::from_slice(&likelihood);
-    let excess: Vec<f64> = calls.iter().map(|call| call.excess_ns()).collect();
-    let log = |call: &&LeveledCall| if call.usual_ns > 0.0 { call.log_ratio() } else { f64::INFINITY };
-    let logs: Vec<f64> = calls.iter().map(log).collect();
-    (!calls.is_empty()).then(|| Effect {
-        excess_ns: weighted_median(&excess, weights),
-        factor: weighted_median(&logs, weights).exp(),
-    })
+    (!excess.is_empty()).then(|| Effect { excess_ns: median_of(&excess), factor: median_of(&logs).exp() })
 }
 
 const fn is_chain(site: &Site) -> bool {

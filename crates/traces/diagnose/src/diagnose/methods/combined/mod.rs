@@ -100,7 +100,7 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
     ruled_out.extend(without_cold_starts(&mut suspects, &study));
     let outcomes = OutcomeStudy::new(question, &surveyed, &study);
     let failures = failures::find(&outcomes);
-    let mut suspects = or_wide(failures::join(suspects, failures, &surveyed), question, &surveyed, &study);
+    let mut suspects = failures::join(suspects, failures, &surveyed);
     attributes::name_attributes(&mut suspects, &study, &question.settings.sites);
     cautions
         .extend(incidents::unnamed(&study, &suspects).into_iter().chain(outcomes.frequent_errors(&suspects)));
@@ -120,19 +120,6 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
         enough: study.window.requests.len() >= question.settings.sites.culprits.observations_min,
         ..MethodAnswer::new(surveyed)
     }
-}
-
-/// The suspects; without any, and without a baseline that would show whether that is usual, what explains slow requests.
-fn or_wide(
-    suspects: Vec<Suspect>,
-    question: &DiagnoseQuestion<'_>,
-    surveyed: &SurveyResult,
-    study: &SiteStudy,
-) -> Vec<Suspect> {
-    if !suspects.is_empty() || study.is_compared(question) {
-        return suspects;
-    }
-    with_hits(&sites::wide(question, surveyed, study), question, surveyed, study)
 }
 
 fn unchanged_text(study: &SiteStudy, suspect: &Suspect) -> String {

@@ -1,12 +1,11 @@
 //! Suspects by their sites: slower on some replicas, than in the baseline, or in a period.
 
 use super::site_study::SiteStudy;
-use crate::diagnose::answer::{Evidence, SiteFigures, SurveyResult, Suspect, SuspectReplica};
+use crate::diagnose::answer::{SiteFigures, SurveyResult, Suspect, SuspectReplica};
 use crate::diagnose::question::DiagnoseQuestion;
 use laggard_assembly::ShapeRule;
 use laggard_localize::{
     Culprit, Excess, RequestRow, Site, SiteRequest, SiteSuspect, Spread, add_up_suspects, join_suspects,
-    wide_suspects,
 };
 use laggard_model::{OperationId, ReplicaId};
 use laggard_report::{Between, CulpritReplica, LinkEnd, Onset, Shift, SlowCalls};
@@ -22,22 +21,6 @@ pub(super) fn suspects(
     let is_compared = study.window.requests.len() >= culprits.observations_min;
     let adapter = Adapter { surveyed, study, is_compared };
     by_operation(question, study).iter().map(|suspect| adapter.suspect(suspect)).collect()
-}
-
-/// Operations that explain slow requests by being slow in many of them, as suspects of `dispersion`: nothing shows that this is new.
-pub(super) fn wide(
-    question: &DiagnoseQuestion<'_>,
-    surveyed: &SurveyResult,
-    study: &SiteStudy,
-) -> Vec<Suspect> {
-    let adapter = Adapter { surveyed, study, is_compared: true };
-    let found = wide_suspects(&study.window, question.engine.threads());
-    let dispersed = |found: &SiteSuspect| Suspect {
-        evidence: vec![Evidence::Dispersion],
-        score: found.excess_ns / 1e9,
-        ..adapter.suspect(found)
-    };
-    found.iter().map(dispersed).collect()
 }
 
 /// One suspect per operation. Those with little of the slowdown are left out.
