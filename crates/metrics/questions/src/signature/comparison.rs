@@ -19,7 +19,7 @@ const ERROR_BY_MIX: f64 = 0.08;
 const SIMILAR_LOAD: f64 = 0.1;
 /// … and what makes up the work, if not more of it than this is of other types.
 const SIMILAR_MIX: f64 = 0.2;
-/// Constants that differ by less, as a share of the CPU, cannot be told apart: their mean is that of both sides.
+/// If the constants differ by less than this share of the CPU, the difference is noise, and their mean is used for both sides.
 const CONSTANT_WITHIN: f64 = 0.02;
 /// Times contradict a difference of the work if not even this part of it is within two of their standard errors.
 const AGREEING_PART: f64 = 0.5;
@@ -144,8 +144,8 @@ impl Loads {
         }
     }
 
-    /// Shares of the work, without one constant where those of the sides cannot be told apart: in their difference, its error
-    /// cancels out at equal loads.
+    /// Shares of the work. Where the constants of both sides are about the same, their mean is used for both, so that at equal
+    /// loads its error cancels out in the difference.
     fn work(self, sides: [Option<&TransactionSignature>; 2], test: &SignatureTest) -> Option<ComparedValues> {
         let [old, new] = sides.map(|side| side?.work_share_s.zip(side?.work_share_error_s));
         let factors = self.both.map_or([1.0; 2], |both| {

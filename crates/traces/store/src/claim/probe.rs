@@ -1,4 +1,4 @@
-//! Whether a bucket refuses to replace an object when it is told to create one, on which everything else depends.
+//! Checks that a bucket honors conditional puts: creating an object that exists must fail. Claims and manifests rely on it.
 
 use super::error::ClaimError;
 use super::owner::random_token;

@@ -78,8 +78,8 @@ impl SegmentsInner {
     /// Which traces have spans in segments already, with the start of the slice of the first such segment.
     ///
     /// The filters report some new traces as known. As late ones they would cost much more than the lookup: whoever reads the slice,
-    /// and compaction, reads all of its spans to complete them. Only where more are reported than new traces explain, the filters are
-    /// trusted: then most are late.
+    /// and compaction, reads all of its spans to complete them. If more are reported than false positives explain, most are late, and the
+    /// filters are trusted; so they are if there are too many to look up.
     async fn stored_before(
         self: &Arc<Self>,
         runs: &Arc<Vec<TraceRun>>,
