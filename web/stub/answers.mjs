@@ -88,7 +88,9 @@ function categoriesOf(scenario) {
     return HOSTILE.map((name, at) => ({ ...recorded("diagnose").categories[0], id: `00000000000${at}`, service: name, operation: HOSTILE.at(-1 - at), tree: undefined }));
   }
   if (scenario !== "thousand") return known;
-  return Array.from({ length: 1000 }, (_, at) => ({ ...known[at % known.length], id: at.toString(16).padStart(12, "0"), operation: `Operation${at}` }));
+  // The report's own come first, so that links of the report lead to a page.
+  const made = Array.from({ length: 1000 - known.length }, (_, at) => ({ ...known[at % known.length], id: at.toString(16).padStart(12, "0"), operation: `Operation${at}` }));
+  return [...known, ...made];
 }
 
 function servicesOf(scenario) {
