@@ -113,6 +113,7 @@ async fn run(settings: CheckedSettings, environment: ServeEnvironment) -> Result
     let run_time = limits.run_time.duration();
     tokio::spawn(api::supervise(state.clone(), run_time, return_freed_memory.unwrap_or(|_| {})));
     tokio::spawn(keep_signatures(state.clone()));
+    tokio::spawn(state.tenants.clone().follow(settings.raw.tenants.enabled, stopping.clone()));
     tokio::spawn(watch_versions(state.tenants.clone(), stopping.clone()));
     pull::start(&state, &settings.raw);
     let token_list = settings.raw.token_list();

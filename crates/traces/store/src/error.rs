@@ -33,6 +33,8 @@ pub enum AppendError {
     Storage(StoreError),
     /// The store is being closed; the sender should retry later or elsewhere.
     Closing,
+    /// This process only reads the store; retrying does not help.
+    ReadOnly,
     /// The batch is larger than the store ever accepts; retrying does not help.
     TooLarge {
         /// Its size in memory, bytes.

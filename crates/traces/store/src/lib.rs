@@ -37,6 +37,7 @@ mod units;
 #[cfg(test)]
 mod unreliable_objects;
 mod view;
+mod writer_stores;
 
 pub use budget::SharedMemory;
 pub use claim::{Claim, ClaimError, ClaimRequest, OWNER_FOLDER, WRITER_MARK, WriterPrefix};
@@ -51,4 +52,5 @@ pub use settings::StoreSettings;
 pub use state::{StoreIssue, StoreState};
 pub use store::Store;
 pub use units::StoredUnits;
-pub use view::{StoredTrace, View, WrittenSegments};
+pub use view::{SeenSegments, StoredTrace, View, WrittenSegments};
+pub use writer_stores::WriterStores;

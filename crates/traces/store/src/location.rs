@@ -1,6 +1,6 @@
 //! Where the data of a server is: in a folder, or under a prefix in a bucket.
 
-use crate::{DurableFolder, StoreError, StoreReader, StoreSettings};
+use crate::{DurableFolder, OWNER_FOLDER, StoreError, StoreReader, StoreSettings};
 use bytes::Bytes;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path as ObjectPath;
@@ -112,6 +112,21 @@ impl DataLocation {
         Ok(names)
     }
 
+    /// Names of the servers that have claimed a prefix below it with `store.url`, sorted.
+    ///
+    /// # Errors
+    /// When it cannot be listed.
+    pub async fn writer_names(&self) -> Result<Vec<String>, StoreError> {
+        let mut writers = Vec::new();
+        // Names with a dot are those of other claims.
+        for folder in self.folders().await?.into_iter().filter(|name| !name.starts_with('.')) {
+            if self.within(&folder).folders().await?.iter().any(|name| name == OWNER_FOLDER) {
+                writers.push(folder);
+            }
+        }
+        Ok(writers)
+    }
+
     /// The contents of a file in it; `None` if there is none.
     ///
     /// # Errors
@@ -156,6 +171,14 @@ impl DataLocation {
             segments.objects().map_err(|error| segments.failed(error))
         });
         StoreReader::open_all(objects.collect::<Result<_, _>>()?, settings).await
+    }
+
+    /// The objects below it.
+    ///
+    /// # Errors
+    /// When it is a folder that does not exist.
+    pub(crate) fn objects_of_all(&self) -> Result<Arc<dyn ObjectStore>, StoreError> {
+        self.objects().map_err(|error| self.failed(error))
     }
 
     /// Its objects, to be written by this process among others.

@@ -3,7 +3,7 @@
 use crate::StoreError;
 use crate::segments::{
     JOIN, LateSpans, LocatedError, Manifest, Segment, SegmentError, SegmentKind, SegmentsInner, Selection,
-    SpanTable, locate,
+    SpanTable, locate, writer_and_number,
 };
 use futures::{StreamExt, TryStreamExt};
 use laggard_engine::{RequestSlice, SampleRow, Samples, SliceFacts, SliceSummary, StartRange};
@@ -11,6 +11,7 @@ use laggard_model::{
     AttributeText, Loss, Losses, Names, Nanos, ReplicaSource, Sampling, Sink, SpanAttributes, SpanEvent,
     SpanRecord, SpanRow, ThreadRow, Timestamp, TraceId, WeightSource, tidy_events,
 };
+use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -38,11 +39,59 @@ pub struct StoredTrace {
     pub losses: Losses,
 }
 
-/// What was written since some segment: which requests are to be read again to know of every span.
+/// Which segments were looked at: of each writer, those of lower numbers than this.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "StoredSeen", into = "StoredSeen")]
+pub struct SeenSegments {
+    next: Vec<u64>,
+}
+
+/// As it is stored: of one writer, the number alone.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum StoredSeen {
+    One(u64),
+    Several(Vec<u64>),
+}
+
+impl From<StoredSeen> for SeenSegments {
+    fn from(stored: StoredSeen) -> SeenSegments {
+        let next = match stored {
+            StoredSeen::One(next) => vec![next],
+            StoredSeen::Several(next) => next,
+        };
+        SeenSegments { next }
+    }
+}
+
+impl From<SeenSegments> for StoredSeen {
+    fn from(seen: SeenSegments) -> StoredSeen {
+        match seen.next.as_slice() {
+            [next] => StoredSeen::One(*next),
+            _ => StoredSeen::Several(seen.next),
+        }
+    }
+}
+
+impl SeenSegments {
+    /// Whether a segment is one of them.
+    fn has(&self, segment: &Segment) -> bool {
+        let (writer, number) = writer_and_number(segment.number);
+        self.next.get(writer).is_some_and(|&next| number < next)
+    }
+
+    /// Whether the store may have got to where it is from where it was then: it has the same number of writers, and none has
+    /// fewer segments.
+    fn is_before(&self, now: &SeenSegments) -> bool {
+        self.next.len() == now.next.len() && self.next.iter().zip(&now.next).all(|(then, now)| then <= now)
+    }
+}
+
+/// What was written since some segments: which requests are to be read again to know of every span.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct WrittenSegments {
-    /// The number to continue with; above those of all segments.
-    pub next: u64,
+    /// All segments there are now.
+    pub seen: SeenSegments,
     /// The earliest and latest start of requests that each segment may have added or changed.
     pub extents: Vec<(Timestamp, Timestamp)>,
 }
@@ -99,19 +148,24 @@ impl View {
         }
     }
 
-    /// Segments with spans whose number is at least this, those of compaction included. All of them for 0, and for a number
-    /// that this store has not reached: then it is another store.
-    pub fn written_from(&self, number: u64) -> WrittenSegments {
-        let next = self.manifest.next_segment;
-        let number = if number > next { 0 } else { number };
-        let written = self.manifest.segments.iter().filter(|segment| segment.number >= number);
+    /// Servers whose stores these are.
+    pub fn writers(&self) -> usize {
+        self.manifest.next_segments().len()
+    }
+
+    /// Segments with spans other than those seen, those of compaction included. All of them if this store cannot have had those:
+    /// then it is another store, or has other writers.
+    pub fn written_since(&self, seen: &SeenSegments) -> WrittenSegments {
+        let now = SeenSegments { next: self.manifest.next_segments() };
+        let is_known = seen.is_before(&now);
+        let written = self.manifest.segments.iter().filter(|segment| !(is_known && seen.has(segment)));
         let extents = written.filter_map(|segment| match segment.kind {
             SegmentKind::Traces => Some((segment.first(), segment.last())),
             // The rest of their traces may have begun before them.
             SegmentKind::Late => Some((segment.first().minus(JOIN), segment.last())),
             SegmentKind::Samples | SegmentKind::Events => None,
         });
-        WrittenSegments { next, extents: extents.collect() }
+        WrittenSegments { seen: now, extents: extents.collect() }
     }
 
     /// Summaries of the same slices, by intervals of this length; summaries computed before are cached.

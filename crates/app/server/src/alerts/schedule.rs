@@ -9,7 +9,7 @@ use super::servers::schedule::evaluate_servers;
 use super::state::Alerts;
 use super::store_reader::{CALL_BYTES, ReadError, StoreReader};
 use super::tenant_alerts::{EvaluationOutcome, EvaluationRecord, TenantAlerts};
-use crate::tenants::Tenant;
+use crate::tenants::{Tenant, Tenants};
 use laggard_engine::LocalEngine;
 use laggard_model::{Nanos, Timestamp};
 use laggard_params::Window;
@@ -81,6 +81,17 @@ pub(super) async fn run(alerts: Arc<Alerts>) {
     }
 }
 
+/// Why this server can say nothing about a tenant now.
+fn unsuitable(tenants: &Tenants, tenant: &Tenant) -> Option<Skipped> {
+    if let Some(text) = tenants.evaluated_elsewhere() {
+        return Some(Skipped::new(EvaluationOutcome::Elsewhere, text));
+    }
+    // That nothing new is seen does not mean that nothing happens.
+    tenant.store.is_outdated().then(|| {
+        Skipped::new(EvaluationOutcome::Unreadable, "what other servers have stored cannot be read")
+    })
+}
+
 /// One evaluation of one tenant. Returns the contents of the store, unless they are to be evaluated again.
 async fn evaluate_tenant(
     alerts: &Arc<Alerts>,
@@ -88,15 +99,14 @@ async fn evaluate_tenant(
     before: Option<StoreContents>,
 ) -> Option<StoreContents> {
     let now = now();
-    let store = tenant.store.state();
-    let contents = store
-        .newest
-        .map(|newest| StoreContents { newest, spans: store.spans_stored, live: 0 }.after(before, now));
+    let store = tenant.store.figures();
+    let contents =
+        store.newest.map(|newest| StoreContents { newest, spans: store.spans, live: 0 }.after(before, now));
     let lack_requests = alerts.tenant_alerts.tenant(&tenant.name).state().alerts.lack_requests();
     let is_silent = contents.is_some_and(|contents| is_silent(contents, now, lack_requests));
     let end = contents.map(|contents| if is_silent { now } else { contents.newest.min(now) });
     let run = EvaluationRun { alerts: alerts.clone(), at: now, end, is_silent };
-    let skipped = run.skip(contents, before);
+    let skipped = unsuitable(&alerts.tenants, tenant).or_else(|| run.skip(contents, before));
     let permit = match skipped {
         Some(_) => None,
         None => tokio::time::timeout(QUEUE_MAX, alerts.queries.clone().acquire_owned()).await.ok(),

@@ -107,6 +107,8 @@ pub(crate) enum EvaluationOutcome {
     TooMuchData,
     /// Too many queries were running.
     Busy,
+    /// Another server evaluates.
+    Elsewhere,
     /// The store could not be read.
     Unreadable,
     /// A bug; see the log.
@@ -123,6 +125,7 @@ impl EvaluationOutcome {
             EvaluationOutcome::TooLittleData => "too_little_data",
             EvaluationOutcome::TooMuchData => "too_much_data",
             EvaluationOutcome::Busy => "busy",
+            EvaluationOutcome::Elsewhere => "elsewhere",
             EvaluationOutcome::Unreadable => "unreadable",
             EvaluationOutcome::Failed => "failed",
         }
@@ -132,7 +135,8 @@ impl EvaluationOutcome {
 impl EvaluationOutcome {
     /// Whether another evaluation of the same data would have the same outcome.
     pub(super) const fn is_final(self) -> bool {
-        !matches!(self, EvaluationOutcome::Busy | EvaluationOutcome::Unreadable | EvaluationOutcome::Failed)
+        use EvaluationOutcome::{Busy, Elsewhere, Failed, Unreadable};
+        !matches!(self, Busy | Elsewhere | Unreadable | Failed)
     }
 }
 

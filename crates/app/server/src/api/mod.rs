@@ -65,9 +65,9 @@ pub(crate) use state::{Api, ApiState, AppState};
 pub(crate) use supervise::supervise;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Request};
+use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, any, delete, get, post, put};
 use http::header::{CACHE_CONTROL, HeaderValue};
 use problem::ApiError;
@@ -150,7 +150,32 @@ pub(crate) fn routes(state: AppState) -> Router {
         .layer(from_fn(never_stored))
         .layer(from_fn(page_sample::note_sample))
         .layer(from_fn_with_state(state.clone(), client_id::note_client))
+        .layer(from_fn_with_state(state.clone(), refuse_questions))
         .with_state(state)
+}
+
+/// What a server that only receives data answers: everything but questions about the data.
+const WITHOUT_QUESTIONS: [&str; 9] = [
+    "/healthz",
+    "/readyz",
+    "/version",
+    "/metrics",
+    "/api/v1/status",
+    "/api/v1/import",
+    "/api/v1/flush",
+    "/api/v1/jobs",
+    "/api/v1/openapi.json",
+];
+
+/// Refuses questions to a server that only receives data: an answer from its own part would pass for the whole.
+async fn refuse_questions(State(state): State<AppState>, request: Request, next: Next) -> Response {
+    let path = request.uri().path();
+    let is_below = |known: &&str| path.strip_prefix(**known).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    if state.tenants.only_receives() && !WITHOUT_QUESTIONS.iter().any(|known| is_below(&known)) {
+        let text = "this server only receives data (store.role); ask one that answers questions";
+        return ApiError::new(ProblemKind::NotReady, text).into_response();
+    }
+    next.run(request).await
 }
 
 async fn not_allowed() -> ApiError {

@@ -3,6 +3,7 @@
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
+use crate::tenants::ONLY_ANSWERS;
 use laggard_store::{AppendError, StoreError};
 use serde::Serialize;
 use std::fmt;
@@ -150,6 +151,7 @@ impl From<AppendError> for ApiError {
             },
             AppendError::Storage(error) => ApiError::from(error),
             AppendError::Closing => ApiError::new(ProblemKind::Busy, "the server is stopping"),
+            AppendError::ReadOnly => ApiError::new(ProblemKind::NotReady, ONLY_ANSWERS),
             AppendError::TooLarge { bytes, bytes_max } => ApiError::new(
                 ProblemKind::TooLarge,
                 format_args!("{bytes} bytes at once; at most {bytes_max} are accepted"),

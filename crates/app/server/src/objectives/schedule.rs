@@ -36,6 +36,9 @@ pub(super) async fn run(objectives: Arc<Objectives>) {
             () = objectives.stopping.cancelled() => return,
             () = tokio::time::sleep(objectives.every) => {}
         }
+        if objectives.tenants.evaluated_elsewhere().is_some() {
+            continue;
+        }
         for tenant in objectives.tenants.all() {
             evaluate_tenant(&objectives, &tenant, now()).await;
         }

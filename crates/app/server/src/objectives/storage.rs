@@ -2,6 +2,7 @@
 
 use super::block::{Block, BlockCounts};
 use super::count::Definition;
+use laggard_store::SeenSegments;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -23,8 +24,9 @@ const VERSION: u32 = 1;
 pub(super) struct Measured {
     /// Definition of the counted requests.
     pub(super) definition: Definition,
-    /// Segments of the store from this number on were not looked at.
-    pub(super) next_segment: u64,
+    /// Segments that were looked at.
+    #[serde(rename = "next_segment")]
+    pub(super) seen: SeenSegments,
     /// Blocks that are to be counted, again or for the first time.
     pub(super) pending: BTreeSet<Block>,
     /// The counts.
@@ -34,7 +36,7 @@ pub(super) struct Measured {
 impl Measured {
     /// Nothing was counted.
     pub(super) fn new(definition: Definition) -> Measured {
-        Measured { definition, next_segment: 0, pending: BTreeSet::new(), counts: BlockCounts::new() }
+        Measured { definition, seen: SeenSegments::default(), pending: BTreeSet::new(), counts: BlockCounts::new() }
     }
 }
 

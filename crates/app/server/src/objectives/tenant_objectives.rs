@@ -92,9 +92,9 @@ impl TenantObjectives {
         let mut state = self.state();
         let mut is_changed = false;
         for (objective, MeasuredObjective { measured, .. }) in self.settings.iter().zip(&mut state.measured) {
-            let written = view.written_from(measured.next_segment);
-            is_changed |= written.next != measured.next_segment;
-            measured.next_segment = written.next;
+            let written = view.written_since(&measured.seen);
+            is_changed |= written.seen != measured.seen;
+            measured.seen = written.seen;
             let first = Block::at(at).plus(-blocks_of(objective.period().max(THREE_DAYS)));
             let last = Block::at(at.plus(AHEAD));
             for (since, until) in written.extents {

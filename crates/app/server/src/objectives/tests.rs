@@ -174,7 +174,7 @@ fn stored_counts_are_restored_and_incompatible_ones_set_aside() {
     let mut measured = Measured::new(super::count::Definition::new(&ObjectiveSettings::example()));
     measured.counts = last(60, count(10, 1));
     measured.pending = measured.counts.keys().copied().collect();
-    measured.next_segment = 7;
+    measured.seen = serde_json::from_str("[7,9]").unwrap();
     let all: MeasuredByName = [("buy".to_owned(), measured)].into();
     storage::save(&file, &all).unwrap();
     storage::save(&file, &all).unwrap();
@@ -205,7 +205,8 @@ fn stored_version_1_is_read() {
     let all = storage::load(&file);
     let measured = &all["buy"];
     assert_eq!(measured.definition, super::count::Definition::new(&ObjectiveSettings::example()));
-    assert_eq!((measured.next_segment, measured.pending.len(), measured.counts.len()), (41, 1, 2));
+    assert_eq!(measured.seen, serde_json::from_str("41").unwrap());
+    assert_eq!((measured.pending.len(), measured.counts.len()), (1, 2));
     assert_eq!(measured.counts[&Block::at(START)], count(120, 3));
     assert_eq!(measured.counts[&Block::at(START).next()].weight, 90.0);
 }

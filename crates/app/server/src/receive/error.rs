@@ -1,6 +1,7 @@
 //! Why a message was not ingested, as a status of HTTP and of gRPC.
 
 use crate::grpc::Code;
+use crate::tenants::ONLY_ANSWERS;
 use http::StatusCode;
 use laggard_store::AppendError;
 use std::time::Duration;
@@ -25,6 +26,7 @@ pub(super) enum ErrorKind {
     TooLarge,
     /// The sender was too slow.
     TooSlow,
+    /// There is no such method, or not on this server.
     UnknownMethod,
     /// Memory is exhausted, or data cannot be made durable now.
     Unavailable,
@@ -82,6 +84,7 @@ impl From<AppendError> for ReceiveError {
                 ReceiveError::retry_after(format!("data cannot be stored: {error}"), STORAGE_RETRY_AFTER)
             }
             AppendError::Closing => ReceiveError::retry_after("the server is stopping", CLOSING_RETRY_AFTER),
+            AppendError::ReadOnly => ReceiveError::permanent(ErrorKind::UnknownMethod, ONLY_ANSWERS),
             AppendError::TooLarge { bytes, bytes_max } => ReceiveError::permanent(
                 ErrorKind::TooLarge,
                 format!(

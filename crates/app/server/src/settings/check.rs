@@ -5,7 +5,7 @@ use super::log_filter::log_filter;
 use super::objectives::check_objectives;
 use super::tokens::CheckedToken;
 use super::trace_sources::check_trace_sources;
-use super::{CheckedAlerts, ServeSettings, SettingError, StorageSettings, TlsSettings};
+use super::{CheckedAlerts, ServeSettings, ServerRole, SettingError, StorageSettings, TlsSettings};
 use laggard_settings::Settings;
 use laggard_store::DataLocation;
 use std::net::SocketAddr;
@@ -108,7 +108,14 @@ impl ServeSettings {
 impl StorageSettings {
     /// Checks that segments can be where `store.url` says, as far as that is known without a connection.
     fn check_url(&self) -> Result<(), SettingError> {
-        let Some(url) = &self.url else { return Ok(()) };
+        let Some(url) = &self.url else {
+            return match self.role {
+                ServerRole::Both => Ok(()),
+                ServerRole::Receive | ServerRole::Query => Err(SettingError::new(
+                    "store.role needs store.url: a server without it answers from what it stores itself",
+                )),
+            };
+        };
         if !url.contains("://") {
             return Err(SettingError::new(format_args!(
                 "store.url is {url:?}; allowed: s3://BUCKET/PREFIX or file:///FOLDER"

@@ -119,6 +119,10 @@ settings! {
         url ("store.url"): Option<String> = None, any();
         /// The name of this server below `store.url`, which no other server has
         writer ("store.writer"): String = "default".to_owned(), any();
+        /// With `store.url`: `receive` data, `query` what all servers below the URL have stored, or `both`
+        role ("store.role"): ServerRole = ServerRole::Both, choice();
+        /// With `store.url`: how often it is looked for what other servers have stored
+        refresh ("store.refresh"): Length = Length::from_secs(5), at_least(0.1);
         /// With `store.url`: how long this server must have given no sign of life before one of the same name with another data
         /// folder may continue in its place
         takeover_after ("store.takeover_after"): Length = Length::from_secs(30), at_least(1.0);
@@ -126,6 +130,22 @@ settings! {
         /// them until then
         delete_after ("store.delete_after"): Length = Length::from_secs(900), at_least(MILLISECOND);
     }
+}
+
+/// What a server with `store.url` does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ServerRole {
+    /// It receives and stores data, and answers no questions about it.
+    Receive,
+    /// It answers from what all servers below the URL have stored, and takes no data.
+    Query,
+    /// Both.
+    Both,
+}
+
+impl Choice for ServerRole {
+    const CHOICES: &'static [(&'static str, ServerRole)] =
+        &[("receive", ServerRole::Receive), ("query", ServerRole::Query), ("both", ServerRole::Both)];
 }
 
 settings! {

@@ -24,7 +24,9 @@ pub(crate) async fn keep_signatures(state: AppState) {
             () = state.stopping.cancelled() => return,
             () = tokio::time::sleep(EVERY) => {}
         }
-        store_due(&state, now(), &mut attempts).await;
+        if !state.tenants.only_receives() {
+            store_due(&state, now(), &mut attempts).await;
+        }
     }
 }
 

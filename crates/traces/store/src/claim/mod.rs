@@ -73,6 +73,11 @@ impl Claim {
         Some(StoreIssue { name: "writer_taken_over", text: text.clone(), since: *since, blocks: true })
     }
 
+    /// Whether no other server has the prefix, as far as this one knows.
+    pub fn is_valid(&self) -> bool {
+        self.lost().is_none()
+    }
+
     /// Whether this server may still write, as far as it knows.
     ///
     /// # Errors

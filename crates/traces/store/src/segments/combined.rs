@@ -37,10 +37,12 @@ impl CombinedObjects {
     /// When one of them cannot be read.
     pub(crate) async fn manifest(&self) -> Result<Manifest, SegmentError> {
         let mut all = Manifest::empty();
+        let mut next_segments = Vec::with_capacity(self.writers.len());
         for (writer, objects) in self.writers.iter().enumerate() {
             let one = newest(&**objects).await?;
             // Grows with each of them.
             all.number += one.number;
+            next_segments.push(one.next_segment);
             all.unplaced.merge(&one.unplaced);
             let segments = one.segments.iter().map(|segment| {
                 Arc::new(Segment {
@@ -54,7 +56,7 @@ impl CombinedObjects {
             all.quarantined
                 .extend(aside.map(|one| Quarantined { segment: above(writer, one.segment), ..one }));
         }
-        Ok(all)
+        Ok(Manifest { next_by_writer: Some(next_segments), ..all })
     }
 
     /// The store and the path of a file.
@@ -63,8 +65,8 @@ impl CombinedObjects {
         let (folder, name) = path.as_ref().rsplit_once('/').ok_or_else(missing)?;
         let number: u64 =
             name.strip_suffix(".parquet").and_then(|number| number.parse().ok()).ok_or_else(missing)?;
-        let writer = self.writers.get((number >> NUMBER_BITS) as usize).ok_or_else(missing)?;
-        let own = number & ((1 << NUMBER_BITS) - 1);
+        let (writer, own) = writer_and_number(number);
+        let writer = self.writers.get(writer).ok_or_else(missing)?;
         Ok((writer, Path::from(format!("{folder}/{own:012}.parquet"))))
     }
 
@@ -75,6 +77,11 @@ impl CombinedObjects {
 
 fn above(writer: usize, number: u64) -> u64 {
     ((writer as u64) << NUMBER_BITS) | number
+}
+
+/// The index of the writer of a segment, and the number it gave it; index 0 in the store of one writer.
+pub(crate) fn writer_and_number(number: u64) -> (usize, u64) {
+    ((number >> NUMBER_BITS) as usize, number & ((1 << NUMBER_BITS) - 1))
 }
 
 impl fmt::Display for CombinedObjects {

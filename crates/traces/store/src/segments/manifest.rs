@@ -30,6 +30,9 @@ pub(crate) struct Manifest {
     pub(crate) claim: Option<u64>,
     /// Number that the next segment gets.
     pub(crate) next_segment: u64,
+    /// The same of each writer, where this stands for the manifests of several.
+    #[serde(skip)]
+    pub(crate) next_by_writer: Option<Vec<u64>>,
     /// Where replay of the log starts.
     pub(crate) position: LogPosition,
     /// Losses in reading of spans of which none is stored yet.
@@ -264,6 +267,11 @@ impl Manifest {
         self.segments.iter().filter(meets).cloned().collect()
     }
 
+    /// Numbers that the next segments get, by writer.
+    pub(crate) fn next_segments(&self) -> Vec<u64> {
+        self.next_by_writer.clone().unwrap_or_else(|| vec![self.next_segment])
+    }
+
     /// The position of an empty store.
     pub(crate) fn empty() -> Manifest {
         Manifest {
@@ -271,6 +279,7 @@ impl Manifest {
             number: 0,
             claim: None,
             next_segment: 1,
+            next_by_writer: None,
             position: LogPosition::default(),
             unplaced: ImportNotes::default(),
             segments: Vec::new(),

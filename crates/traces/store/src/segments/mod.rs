@@ -48,6 +48,7 @@ mod writer;
 pub use durable::DurableFolder;
 pub use read_only::{StoreReader, Views};
 
+pub(crate) use combined::writer_and_number;
 pub(crate) use error::SegmentError;
 pub(crate) use examine::{DamagedSegment, ExaminedSegments, examine, recheck};
 pub(crate) use files::delete;
@@ -61,7 +62,7 @@ pub(crate) use shared::{JOIN, SegmentsInner, SliceKey};
 pub(crate) use spans_file::SpanTable;
 pub(crate) use units::{UnitPlan, UnitsError};
 
-use crate::{FlushBatch, LogPosition, StoreError, StoreIssue, StoreSettings, View};
+use crate::{FlushBatch, LogPosition, StoreError, StoreIssue, StoreSettings, StoreState, View};
 use laggard_model::{Nanos, Timestamp};
 use object_store::ObjectStore;
 use std::sync::Arc;
@@ -99,6 +100,26 @@ pub struct SegmentFigures {
     pub newest: Option<Timestamp>,
     /// Files that could not be read.
     pub problems: Vec<StoreIssue>,
+}
+
+impl SegmentFigures {
+    /// The state of a store that only has these: others write it.
+    pub fn into_state(self) -> StoreState {
+        StoreState {
+            accepts: true,
+            problems: self.problems,
+            spans_stored: self.spans,
+            spans_expired: self.expired_spans,
+            samples_expired: self.expired_samples,
+            events_stored: self.events,
+            events_expired: self.expired_events,
+            segments: self.segments,
+            segment_bytes: self.bytes,
+            oldest: self.oldest,
+            newest: self.newest,
+            ..StoreState::default()
+        }
+    }
 }
 
 impl Segments {
@@ -190,14 +211,21 @@ impl Segments {
 
     /// Sizes, times, and problems of the segments.
     pub fn figures(&self) -> SegmentFigures {
-        let manifest = self.shared.manifest();
+        self.shared.figures()
+    }
+}
+
+impl SegmentsInner {
+    /// Sizes, times, and problems of the segments that the valid manifest names.
+    pub(crate) fn figures(&self) -> SegmentFigures {
+        let manifest = self.manifest();
         let segments = &manifest.segments;
         let mut problems: Vec<StoreIssue> =
             manifest.quarantined.iter().map(manifest::Quarantined::problem).collect();
-        problems.extend(self.shared.unreadable_manifest.iter().map(|text| StoreIssue {
+        problems.extend(self.unreadable_manifest.iter().map(|text| StoreIssue {
             name: "corrupt_manifest",
             text: text.clone(),
-            since: self.shared.opened,
+            since: self.opened,
             blocks: false,
         }));
         SegmentFigures {
@@ -206,9 +234,9 @@ impl Segments {
             spans: segments.iter().map(|segment| segment.spans).sum(),
             samples: segments.iter().map(|segment| segment.samples).sum(),
             events: segments.iter().map(|segment| segment.events).sum(),
-            expired_spans: self.shared.expired_spans.load(Ordering::Relaxed),
-            expired_samples: self.shared.expired_samples.load(Ordering::Relaxed),
-            expired_events: self.shared.expired_events.load(Ordering::Relaxed),
+            expired_spans: self.expired_spans.load(Ordering::Relaxed),
+            expired_samples: self.expired_samples.load(Ordering::Relaxed),
+            expired_events: self.expired_events.load(Ordering::Relaxed),
             oldest: segments.iter().map(|segment| segment.first()).min(),
             newest: segments.iter().map(|segment| segment.last()).max(),
             problems,

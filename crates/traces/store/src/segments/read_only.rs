@@ -5,10 +5,12 @@ use super::error::SegmentError;
 use super::manifest::{Manifest, Segment};
 use super::newest::newest;
 use super::plan::SegmentLimits;
+use super::SegmentFigures;
 use super::shared::SegmentsInner;
 use crate::{StoreError, StoreSettings, View};
 use object_store::ObjectStore;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Hands out snapshots of a store. A handle: clones are of the same store.
 #[derive(Clone)]
@@ -74,6 +76,21 @@ impl StoreReader {
     /// As of [`StoreReader::open`].
     pub async fn refresh(&self) -> Result<bool, StoreError> {
         Ok(self.shared.follow(self.shared.newest().await?))
+    }
+
+    /// Sizes, times, and problems of what the manifest names.
+    pub(crate) fn figures(&self) -> SegmentFigures {
+        self.shared.figures()
+    }
+
+    /// Evicts decoded data from memory.
+    pub(crate) fn release_memory(&self) {
+        self.shared.release_memory();
+    }
+
+    /// Evicts decoded data that has not been used for this long.
+    pub(crate) fn expire_memory(&self, idle: Duration) {
+        self.shared.expire_memory(idle);
     }
 
     /// Where replay of the log starts.

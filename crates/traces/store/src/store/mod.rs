@@ -13,7 +13,7 @@ use crate::clock::{Clock, ClockWatch, SystemClock};
 use crate::intake::RecordPart;
 use crate::log::{Disk, LogFiles, lost_batch};
 use crate::recovery::recover;
-use crate::{AppendError, LogPosition, Segments, StoreError, StoreSettings, StoreState, View, Views};
+use crate::{AppendError, LogPosition, SegmentFigures, Segments, StoreError, StoreSettings, StoreState, View, Views};
 use flusher::{FlushRequest, Flusher};
 use laggard_engine::Batch;
 use laggard_model::Nanos;
@@ -193,9 +193,9 @@ impl Store {
     /// Sizes and problems of the store.
     pub fn state(&self) -> StoreState {
         let path = &self.shared.path;
-        let figures = self.shared.segments.figures();
+        let mut state = self.figures().into_state();
         let mut problems = path.problems.list();
-        problems.extend(figures.problems);
+        problems.append(&mut state.problems);
         let taken_over = path.taken_over();
         let (open_traces, open_spans) = {
             let intake = path.intake();
@@ -205,22 +205,19 @@ impl Store {
             accepts: !path.is_closing() && !path.log_fails() && taken_over.is_none(),
             problems: problems.into_iter().chain(taken_over).collect(),
             spans_appended: path.spans_appended.load(Ordering::Relaxed),
-            spans_stored: figures.spans,
-            spans_expired: figures.expired_spans,
-            samples_expired: figures.expired_samples,
-            events_stored: figures.events,
-            events_expired: figures.expired_events,
             open_traces,
             open_spans,
             open_bytes: path.budget.used() as u64,
-            segments: figures.segments,
-            segment_bytes: figures.bytes,
             log_bytes: path.log_bytes.load(Ordering::Relaxed),
             log_syncs: path.log_syncs.current(),
             compactions: path.compactions.current(),
-            oldest: figures.oldest,
-            newest: figures.newest,
+            ..state
         }
+    }
+
+    /// Sizes and times of the segments.
+    pub fn figures(&self) -> SegmentFigures {
+        self.shared.segments.figures()
     }
 
     /// Flushes all open traces into segments.

@@ -5,7 +5,7 @@ use crate::clock::tests::ManualClock;
 use crate::empty_objects::empty_objects;
 use crate::log::simulated::{Fault, Simulated};
 use crate::random_batches::{TestRng, batch};
-use crate::{DurableFolder, View};
+use crate::{DurableFolder, SeenSegments, View};
 use laggard_model::{Sink, SpanRecord, Timestamp};
 use std::collections::BTreeMap;
 
@@ -97,17 +97,23 @@ async fn appended_data_is_open_then_stored_and_the_log_is_emptied() {
 async fn data_written_since_a_position_is_known() {
     let fixture = Fixture::new();
     let store = fixture.open().await;
-    assert_eq!(store.view().written_from(0).extents, []);
+    let none = SeenSegments::default();
+    assert_eq!(store.view().written_since(&none).extents, []);
     store.append(batch(&[(1, 1)])).await.unwrap();
     store.flush().await.unwrap();
-    let first = store.view().written_from(0);
+    let first = store.view().written_since(&none);
     assert_eq!(first.extents.len(), 1);
-    assert_eq!(store.view().written_from(first.next).extents, [], "nothing since");
-    assert_eq!(store.view().written_from(first.next + 1_000), first, "another store: all of it");
+    assert_eq!(store.view().written_since(&first.seen).extents, [], "nothing since");
+    let stored = serde_json::to_string(&first.seen).unwrap();
+    assert_eq!(serde_json::from_str::<SeenSegments>(&stored).unwrap(), first.seen);
+    for other in ["1000", "[1,1]", "[]"] {
+        let seen: SeenSegments = serde_json::from_str(other).unwrap();
+        assert_eq!(store.view().written_since(&seen), first, "another store: all of it");
+    }
     // A late span of the first trace: its request may begin up to an hour earlier.
     store.append(batch(&[(1, 2)])).await.unwrap();
     store.flush().await.unwrap();
-    let since = store.view().written_from(first.next);
+    let since = store.view().written_since(&first.seen);
     assert_eq!(since.extents.len(), 1);
     assert!(since.extents[0].0 <= first.extents[0].0, "{since:?}");
     store.close().await.unwrap();

@@ -12,20 +12,20 @@ use std::path::Path;
 use tempfile::TempDir;
 
 /// Where the segments of servers are.
-struct SharedStore {
+pub(super) struct SharedStore {
     url: String,
     variables: Vec<(&'static str, String)>,
     settings: Vec<String>,
 }
 
 impl SharedStore {
-    fn new(url: String, variables: Vec<(&'static str, String)>) -> SharedStore {
-        let all = ["keep_for=off", "upkeep=1h", "idle=60s", "takeover_after=2s", &format!("url={url}")];
+    pub(super) fn new(url: String, variables: Vec<(&'static str, String)>) -> SharedStore {
+        let all = ["keep_for=off", "upkeep=1h", "idle=60s", "takeover_after=2s", "refresh=100ms", &format!("url={url}")];
         let settings = all.iter().flat_map(|setting| ["--set".to_owned(), format!("store.{setting}")]);
         SharedStore { settings: settings.collect(), url, variables }
     }
 
-    fn in_folder(folder: &TempDir) -> SharedStore {
+    pub(super) fn in_folder(folder: &TempDir) -> SharedStore {
         SharedStore::new(format!("file://{}", text(folder.path())), Vec::new())
     }
 
@@ -37,12 +37,12 @@ impl SharedStore {
         self.variables.iter().map(|(name, value)| (*name, value.as_str())).collect()
     }
 
-    fn start(&self, data: &Path, further: &[&str]) -> Running {
+    pub(super) fn start(&self, data: &Path, further: &[&str]) -> Running {
         Running::start_with(data, &self.words(further), &self.variables())
     }
 
     /// Runs a server that is expected to end by itself.
-    fn refused(&self, data: &Path, further: &[&str]) -> Outcome {
+    pub(super) fn refused(&self, data: &Path, further: &[&str]) -> Outcome {
         let mut words = vec!["serve", "--data", text(data)];
         for flag in ["--http", "--otlp-grpc", "--otlp-http", "--zipkin"] {
             words.extend([flag, "127.0.0.1:0"]);
@@ -54,11 +54,10 @@ impl SharedStore {
         finish(command(words).envs(self.variables()))
     }
 
-    /// The report of what a writer has stored, which must be that of its server.
-    fn report(&self, server: &Running, writer: &str) -> String {
-        let location = format!("{}/{writer}", self.url);
+    /// The report of what all writers have stored, which must be that of a server.
+    pub(super) fn report(&self, server: &Running) -> String {
         let words = ["diagnose", "--output", "json"];
-        let stored = self.run(&[&words[..], &["--store", &location]].concat());
+        let stored = self.run(&[&words[..], &["--store", &self.url]].concat());
         let address = format!("http://{}", server.addresses["http"]);
         let served = self.run(&[&words[..], &["--server", &address]].concat());
         assert_eq!((stored.status, &*stored.stderr), (served.status, ""), "{}", served.stderr);
@@ -67,11 +66,11 @@ impl SharedStore {
     }
 }
 
-fn import(server: &Running, number: usize) {
+pub(super) fn import(server: &Running, number: usize) {
     assert_eq!(server.request("http", "POST", "/api/v1/import", &[], &part(number)).status, 200);
 }
 
-fn flush(server: &Running) {
+pub(super) fn flush(server: &Running) {
     assert_eq!(server.post("/api/v1/flush").status, 204);
 }
 
@@ -84,7 +83,7 @@ fn spans_and_lost(report: &str) -> (u64, u64) {
     (input["spans"].as_u64().unwrap(), lost)
 }
 
-fn spans(report: &str) -> u64 {
+pub(super) fn spans(report: &str) -> u64 {
     let (spans, lost) = spans_and_lost(report);
     assert_eq!(lost, 0, "nothing is lost");
     spans
@@ -97,16 +96,16 @@ fn spans_survive_kills_and_a_new_folder(shared: &SharedStore) {
     import(&server, 0);
     flush(&server);
     import(&server, 1);
-    assert_eq!(spans(&shared.report(&server, "default")), 198);
+    assert_eq!(spans(&shared.report(&server)), 198);
     // Killed; what it has in memory is in its log.
     drop(server);
     let server = shared.start(data.path(), &[]);
     assert_eq!(server.get("/readyz").status, 200);
     flush(&server);
-    assert_eq!(spans(&shared.report(&server, "default")), 399);
+    assert_eq!(spans(&shared.report(&server)), 399);
     import(&server, 2);
     flush(&server);
-    let report = shared.report(&server, "default");
+    let report = shared.report(&server);
     assert_eq!(spans(&report), 600);
     assert!(report.contains("\"read\""), "{report}");
     assert_eq!(server.send_trace(TRACE, &[]).status, 200);
@@ -115,7 +114,7 @@ fn spans_survive_kills_and_a_new_folder(shared: &SharedStore) {
     let server = shared.start(empty.path(), &[]);
     let ready = server.get("/readyz");
     assert!(ready.status == 200 && ready.body.contains("log_elsewhere"), "{}", ready.body);
-    assert_eq!(shared.report(&server, "default"), report);
+    assert_eq!(shared.report(&server), report);
     assert_eq!(server.send_trace(&TRACE.replace("0af", "1af"), &[]).status, 200);
     server.stop();
     // The log with the last trace of the first folder does not continue what the second has written.
@@ -125,7 +124,7 @@ fn spans_survive_kills_and_a_new_folder(shared: &SharedStore) {
     assert!(!server.get("/readyz").body.contains("log_elsewhere"), "it was stopped, not killed");
     assert_eq!(server.get(&TRACE_PATH.replace("0af", "1af")).status, 200);
     // Of all that was sent, one trace is in a log that is missing: that is counted.
-    assert_eq!(spans_and_lost(&shared.report(&server, "default")), (601, 1));
+    assert_eq!(spans_and_lost(&shared.report(&server)), (601, 1));
     server.stop();
     // What the old log has is not lost.
     fs::remove_file(data.path().join("writer.json")).unwrap();
@@ -145,9 +144,10 @@ fn a_name_has_one_server(shared: &SharedStore) {
         import(server, number);
         flush(server);
     }
-    assert_eq!(spans(&shared.report(&first, "default")) + spans(&shared.report(&other, "other")), 399);
     // Both together are what one server has that got all of it.
-    let both = shared.run(&["diagnose", "--output", "json", "--store", &shared.url]).json();
+    let both = shared.report(&other);
+    assert_eq!(spans(&both), 399);
+    let both: Value = serde_json::from_str(&both).unwrap();
     let caution = both["cautions"].as_array().unwrap().last().unwrap().as_str().unwrap();
     assert!(caution.starts_with("Stored by 2 servers: "), "{caution}");
     let alone = tempfile::tempdir().unwrap();
@@ -218,7 +218,7 @@ fn while_a_bucket_does_not_answer_data_is_accepted_and_stored_later() {
     connection.interrupt(false);
     server.wait_for_readiness(|ready, problems| ready && problems.is_empty());
     flush(&server);
-    assert_eq!(spans(&shared.report(&server, "default")), 600);
+    assert_eq!(spans(&shared.report(&server)), 600);
     connection.interrupt(true);
     assert_eq!(server.send_trace(TRACE, &[]).status, 200);
     server.signal(rustix::process::Signal::TERM);
@@ -229,7 +229,7 @@ fn while_a_bucket_does_not_answer_data_is_accepted_and_stored_later() {
     connection.interrupt(false);
     let server = shared.start(data.path(), &[]);
     flush(&server);
-    assert_eq!(spans(&shared.report(&server, "default")), 601);
+    assert_eq!(spans(&shared.report(&server)), 601);
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn a_server_that_was_replaced_while_it_stood_still_takes_nothing_more() {
     import(&second, 2);
     flush(&second);
     // The trace that only the first one's log has may be missing, and is.
-    assert_eq!(spans_and_lost(&shared.report(&second, "default")), (600, 1));
+    assert_eq!(spans_and_lost(&shared.report(&second)), (600, 1));
     first.signal(Signal::TERM);
     let (status, log) = first.wait();
     assert_eq!(status, 3, "its log has what is not stored: {log}");
@@ -302,12 +302,12 @@ fn replaced_files_stay_for_a_while() {
     // A merged segment beside the two that it replaces, each with four files.
     let now = wait_for(&|count| count == before.len() + 4);
     assert!(before.iter().all(|file| now.contains(file)), "{now:?}");
-    assert_eq!(spans(&shared.report(&server, "default")), 400);
+    assert_eq!(spans(&shared.report(&server)), 400);
     server.stop();
     let soon = [&often[..], &["--set", "store.delete_after=1ms"]].concat();
     let server = shared.start(data.path(), &soon);
     wait_for(&|count| count == before.len() - 4);
-    assert_eq!(spans(&shared.report(&server, "default")), 400);
+    assert_eq!(spans(&shared.report(&server)), 400);
 }
 
 #[test]

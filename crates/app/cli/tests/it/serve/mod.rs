@@ -14,6 +14,7 @@ mod logs;
 mod manual;
 mod packaging;
 mod pages;
+mod roles;
 mod rotation;
 mod security;
 mod server_alerts;

@@ -178,7 +178,9 @@ impl TenantQueries {
         let events = self.events.around(window).into_iter().chain(self.declared.iter().cloned());
         let facts = InputFacts { events: events.collect(), ..stored_facts(&requests) };
         let report = laggard_diagnose::diagnose(&requests, None, &facts, settings, engine);
-        report.map_err(ApiError::invalid)
+        let mut report = report.map_err(ApiError::invalid)?;
+        report.cautions.extend(self.caution());
+        Ok(report)
     }
 
     pub(super) fn compare(
@@ -205,6 +207,19 @@ impl TenantQueries {
         let engine = LocalEngine::new(self.threads);
         let settings = question.settings()?;
         let comparison = laggard_diagnose::compare([&populations[0], &populations[1]], &settings, engine);
-        comparison.map_err(ApiError::invalid)
+        let mut comparison = comparison.map_err(ApiError::invalid)?;
+        comparison.cautions.extend(self.caution());
+        Ok(comparison)
+    }
+
+    /// What a reader of data of several servers should know.
+    fn caution(&self) -> Option<String> {
+        let servers = self.views.newest().writers();
+        (servers > 1).then(|| {
+            format!(
+                "Stored by {servers} servers: a trace of which several of them have spans counts as several traces, and events \
+                 declared to other servers are not considered."
+            )
+        })
     }
 }

@@ -11,7 +11,7 @@ use crate::operations::{DataLock, ProcessMemory};
 use crate::settings::{TENANTS, is_tenant_name};
 use laggard_params::{BaselineData, CompareParams, ComparedData, DiagnoseParams};
 use laggard_report::{Comparison, Report, SystemEvent, counted};
-use laggard_store::{DataLocation, OWNER_FOLDER, StoreError, StoreFolder, StoreReader, StoreSettings};
+use laggard_store::{DataLocation, StoreError, StoreFolder, StoreReader, StoreSettings};
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -64,7 +64,7 @@ impl StoredData {
             let [location] = stores.as_slice() else {
                 let reader = DataLocation::read_stores(&stores, &settings).await?;
                 let events = TenantEvents::read(&[]).map_err(|error| StoreError::new(error.to_string()))?;
-                return Ok((reader, events, Some(of_several(stores.len()))));
+                return Ok((reader, events, None));
             };
             let reader = location.read_store(&settings).await?;
             let events = location.file(&TenantEvents::file_name()).await?.unwrap_or_default();
@@ -213,7 +213,7 @@ async fn stores_in(location: &DataLocation, tenant: Option<&str>) -> Result<Vec<
     }
     let writers = match folders.iter().any(|folder| folder == TENANTS) {
         true => vec![location.clone()],
-        false => writers_in(location, &folders).await?,
+        false => location.writer_names().await?.iter().map(|name| location.within(name)).collect(),
     };
     let mut tenants = BTreeSet::new();
     let mut stores = Vec::new();
@@ -226,26 +226,6 @@ async fn stores_in(location: &DataLocation, tenant: Option<&str>) -> Result<Vec<
     }
     let selected = selected_tenant(location, &Vec::from_iter(tenants), tenant)?;
     Ok(stores.into_iter().filter(|(name, _)| *name == selected).map(|(_, store)| store).collect())
-}
-
-/// Prefixes of servers with `store.url`, by name.
-async fn writers_in(location: &DataLocation, folders: &[String]) -> Result<Vec<DataLocation>, StoreError> {
-    let mut writers = Vec::new();
-    for folder in folders {
-        let writer = location.within(folder);
-        if writer.folders().await?.iter().any(|folder| folder == OWNER_FOLDER) {
-            writers.push(writer);
-        }
-    }
-    Ok(writers)
-}
-
-/// What a reader of several stores should know.
-fn of_several(writers: usize) -> String {
-    format!(
-        "Stored by {writers} servers: a trace of which several of them have spans counts as several traces, and events declared to them \
-         are not considered."
-    )
 }
 
 /// The named tenant, or the only one there is.

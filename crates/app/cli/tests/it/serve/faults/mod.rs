@@ -63,7 +63,7 @@ impl Running {
     }
 
     /// Waits until the state of `/readyz` satisfies a condition.
-    pub(super) fn wait_for_readiness(&self, is_wanted: impl Fn(bool, &[String]) -> bool) {
+    pub(in crate::serve) fn wait_for_readiness(&self, is_wanted: impl Fn(bool, &[String]) -> bool) {
         let started = Instant::now();
         loop {
             let (ready, problems) = self.readiness();

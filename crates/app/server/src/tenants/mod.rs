@@ -1,21 +1,30 @@
 //! Tenants: a store for each, opened at its first request.
 
+mod store;
+mod watch_claim;
+
 use crate::events::{ObservedVersions, TenantEvents, VersionWatch};
 use crate::operations::ProcessMemory;
 use crate::recordings::TenantRecordings;
-use crate::settings::{RecordingSettings, ServeSettings, TENANT_NAMES, TENANTS, is_tenant_name};
+use crate::settings::{
+    RecordingSettings, ServeSettings, ServerRole, TENANT_NAMES, TENANTS, is_tenant_name,
+};
 use crate::signatures::TenantSignatures;
 use laggard_engine::Batch;
 use laggard_formats::{MessageReader, ReaderOptions, SelectedAttributes};
 use laggard_model::Nanos;
 use laggard_store::{
-    AppendError, ClaimError, ClaimRequest, SharedMemory, Store, StoreError, StoreFolder, StoreSettings,
-    WRITER_MARK, WriterPrefix,
+    AppendError, ClaimError, ClaimRequest, DataLocation, SharedMemory, StoreError, StoreFolder,
+    StoreSettings, WRITER_MARK, WriterPrefix, WriterStores,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
+use std::time::Duration;
+use store::TenantStore;
 use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+use watch_claim::WatchClaim;
 
 /// Longest name of a tenant.
 pub(crate) const TENANT_LENGTH_MAX: usize = 64;
@@ -23,11 +32,15 @@ pub(crate) const TENANT_LENGTH_MAX: usize = 64;
 /// The tenant of a server without tenants.
 pub(crate) const ONLY: &str = "default";
 
+/// Why a server takes no data.
+pub(crate) const ONLY_ANSWERS: &str =
+    "this server only answers questions (store.role); send data to one that receives";
+
 /// The state of one tenant; without tenants there is one, called `default`. Handlers receive it as an extension of
 /// every admitted request.
 pub(crate) struct Tenant {
     pub(crate) name: Box<str>,
-    pub(crate) store: Store,
+    pub(crate) store: TenantStore,
     /// Reads received messages; remembers series of metrics between them.
     pub(crate) messages: MessageReader,
     /// Deployments and other changes of the observed system.
@@ -44,7 +57,7 @@ impl Tenant {
     /// Stores the records of a message, and watches the versions that they report.
     ///
     /// # Errors
-    /// As of [`Store::append`].
+    /// As of [`TenantStore::append`].
     pub(crate) async fn append(&self, batch: Batch) -> Result<(), AppendError> {
         let versions = ObservedVersions::of(&batch);
         self.store.append(batch).await?;
@@ -58,6 +71,9 @@ pub(crate) struct Tenants {
     folder: PathBuf,
     /// Where segments are, unless in the folder.
     prefix: Option<WriterPrefix>,
+    role: ServerRole,
+    /// The stores of other servers that are answered from.
+    others: Option<OtherServers>,
     store: StoreSettings,
     most: usize,
     reader: ReaderOptions,
@@ -65,6 +81,14 @@ pub(crate) struct Tenants {
     open: RwLock<BTreeMap<Box<str>, Arc<Tenant>>>,
     /// Held while a store is opened, so that none is opened twice.
     opening: Mutex<()>,
+}
+
+/// What several servers store below one URL.
+struct OtherServers {
+    url: DataLocation,
+    /// How often it is looked for what is new.
+    refresh: Duration,
+    watching: WatchClaim,
 }
 
 /// Why there is no such tenant.
@@ -101,8 +125,11 @@ impl Tenants {
         memory: &ProcessMemory,
     ) -> Result<Tenants, TenantError> {
         let folder = settings.data.join(TENANTS);
+        let prefix = prefix(settings, &folder).await.map_err(TenantError::Prefix)?;
         let tenants = Tenants {
-            prefix: prefix(settings, &folder).await.map_err(TenantError::Prefix)?,
+            others: OtherServers::of(settings).map_err(TenantError::Prefix)?,
+            role: settings.store.role,
+            prefix,
             folder,
             store: store_settings(settings, memory),
             most: settings.tenants.most as usize,
@@ -118,10 +145,12 @@ impl Tenants {
             tenants.get(ONLY).await?;
             return Ok(tenants);
         }
-        let mut names = folders(&tenants.folder);
+        let mut names = BTreeSet::from_iter(folders(&tenants.folder));
         if let Some(prefix) = &tenants.prefix {
-            let stored = prefix.location().within(TENANTS).folders().await.map_err(TenantError::Store)?;
-            names.extend(stored.into_iter().filter(|name| is_tenant_name(name)));
+            names.extend(tenants_in(prefix.location()).await.map_err(TenantError::Store)?);
+        }
+        if let Some(others) = &tenants.others {
+            names.extend(others.tenants().await.map_err(TenantError::Store)?);
         }
         for name in names {
             tenants.get(&name).await?;
@@ -129,8 +158,58 @@ impl Tenants {
         Ok(tenants)
     }
 
-    /// Lets another server have the place of the segments: all stores are closed.
+    /// Follows what other servers store, and evaluates alerts if none of them does, until the server stops.
+    pub(crate) async fn follow(self: Arc<Tenants>, tenants_enabled: bool, stopping: CancellationToken) {
+        let Some(others) = &self.others else { return };
+        let refreshing = async {
+            loop {
+                tokio::select! {
+                    () = stopping.cancelled() => return,
+                    () = tokio::time::sleep(others.refresh) => {}
+                }
+                if tenants_enabled {
+                    self.open_new(others).await;
+                }
+                for tenant in self.all() {
+                    tenant.store.refresh().await;
+                }
+            }
+        };
+        tokio::join!(refreshing, others.watching.seek(&stopping));
+    }
+
+    /// Opens tenants that other servers have since.
+    async fn open_new(&self, others: &OtherServers) {
+        // Stores that are open say that they cannot be read.
+        let Ok(names) = others.tenants().await else { return };
+        for name in names {
+            if let Err(error) = self.get(&name).await {
+                tracing::warn!(tenant = name, %error, "a tenant of another server is not answered");
+            }
+        }
+    }
+
+    /// Why this server does not evaluate alerts and objectives, if another one does.
+    pub(crate) fn evaluated_elsewhere(&self) -> Option<&'static str> {
+        match (&self.others, self.role) {
+            (None, ServerRole::Receive) => Some("this server only receives data (store.role)"),
+            (Some(others), _) if !others.watching.is_held() => {
+                Some("another server with the same store.url evaluates them")
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether questions about the data are for other servers.
+    pub(crate) fn only_receives(&self) -> bool {
+        self.role == ServerRole::Receive
+    }
+
+    /// Lets other servers have what this one had claimed: all stores are closed.
     pub(crate) async fn release(&self) {
+        if let Some(others) = &self.others {
+            others.watching.release().await;
+        }
         if let Some(prefix) = &self.prefix {
             prefix.release().await;
         }
@@ -156,12 +235,7 @@ impl Tenants {
         if self.all().len() >= self.most {
             return Err(TenantError::TooMany);
         }
-        let folder = StoreFolder::new(self.folder.join(name));
-        let store = match &self.prefix {
-            Some(prefix) => folder.open_below(prefix, &format!("{TENANTS}/{name}"), &self.store).await,
-            None => folder.open(&self.store).await,
-        };
-        let store = store.map_err(TenantError::Store)?;
+        let store = self.open_store(name).await.map_err(TenantError::Store)?;
         let (events, versions) = self.open_events(name).await.map_err(TenantError::Store)?;
         let messages = MessageReader::new(&self.reader);
         let events = Arc::new(events);
@@ -172,6 +246,29 @@ impl Tenants {
         let mut open = self.open.write().expect("no thread panics while it holds the lock");
         open.insert(tenant.name.clone(), tenant.clone());
         Ok(tenant)
+    }
+
+    async fn open_store(&self, name: &str) -> Result<TenantStore, StoreError> {
+        let (folder, path) = (self.folder.join(name), format!("{TENANTS}/{name}"));
+        let own = match (&self.prefix, self.role) {
+            (_, ServerRole::Query) => {
+                let made = std::fs::create_dir_all(&folder);
+                made.map_err(|error| StoreError::new(format!("{}: {error}", folder.display())))?;
+                None
+            }
+            (Some(prefix), _) => {
+                Some(StoreFolder::new(folder).open_below(prefix, &path, &self.store).await?)
+            }
+            (None, _) => Some(StoreFolder::new(folder).open(&self.store).await?),
+        };
+        match (&self.others, own) {
+            (Some(others), own) => {
+                let all = WriterStores::open(&others.url, &path, &self.store).await?;
+                Ok(TenantStore::answered_from(all, own, self.store.keep_for))
+            }
+            (None, Some(own)) => Ok(TenantStore::own(own)),
+            (None, None) => Err(StoreError::new("store.role: query needs store.url")),
+        }
     }
 
     async fn open_events(&self, name: &str) -> Result<(TenantEvents, VersionWatch), StoreError> {
@@ -224,6 +321,34 @@ impl Tenants {
     }
 }
 
+impl OtherServers {
+    /// Those whose data are answered from, if the settings name any.
+    fn of(settings: &ServeSettings) -> Result<Option<OtherServers>, ClaimError> {
+        let store = &settings.store;
+        let (Some(url), true) = (&store.url, store.role != ServerRole::Receive) else { return Ok(None) };
+        Ok(Some(OtherServers {
+            url: DataLocation::parse(url).map_err(ClaimError::Settings)?,
+            refresh: store.refresh.duration(),
+            watching: WatchClaim::new(url, &settings.data, store.takeover_after.duration())?,
+        }))
+    }
+
+    /// The tenants that any of them has.
+    async fn tenants(&self) -> Result<BTreeSet<String>, StoreError> {
+        let mut names = BTreeSet::new();
+        for writer in self.url.writer_names().await? {
+            names.extend(tenants_in(&self.url.within(&writer)).await?);
+        }
+        Ok(names)
+    }
+}
+
+/// The tenants that a server has below its prefix.
+async fn tenants_in(prefix: &DataLocation) -> Result<impl Iterator<Item = String> + use<>, StoreError> {
+    let folders = prefix.within(TENANTS).folders().await?;
+    Ok(folders.into_iter().filter(|name| is_tenant_name(name)))
+}
+
 fn store_settings(settings: &ServeSettings, memory: &ProcessMemory) -> StoreSettings {
     let store = &settings.store;
     StoreSettings {
@@ -254,6 +379,14 @@ async fn prefix(settings: &ServeSettings, tenants: &Path) -> Result<Option<Write
             ))),
         };
     };
+    let is_query = settings.store.role == ServerRole::Query;
+    if let (true, Some(prefix)) = (is_query, WriterPrefix::named_in(data)?) {
+        return Err(refused(format!(
+            "data: the write-ahead log in {} belongs to {prefix}, and may have what is not stored there yet: use another data folder \
+             for store.role: query",
+            data.display()
+        )));
+    }
     let names = folders(tenants);
     let stores = || names.iter().map(|name| StoreFolder::new(tenants.join(name)));
     if stores().any(|store| store.has_segments()) {
@@ -263,6 +396,9 @@ async fn prefix(settings: &ServeSettings, tenants: &Path) -> Result<Option<Write
             data.display(),
             settings.store.writer
         )));
+    }
+    if is_query {
+        return Ok(None);
     }
     let request = ClaimRequest {
         url: url.clone(),

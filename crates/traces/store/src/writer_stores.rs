@@ -1,0 +1,123 @@
+//! What several servers store below one URL, read as one store while they write.
+
+use crate::location::SEGMENTS;
+use crate::state::StoreIssue;
+use crate::{DataLocation, SegmentFigures, StoreError, StoreReader, StoreSettings, Views};
+use crate::clock::wall_clock;
+use object_store::ObjectStore;
+use object_store::path::Path as ObjectPath;
+use object_store::prefix::PrefixStore;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+/// The stores that the servers below a URL have in folders of one path. Nothing of them is changed.
+pub struct WriterStores {
+    url: DataLocation,
+    /// Of the store, below the prefix of each writer.
+    path: String,
+    settings: StoreSettings,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// Names of the writers, sorted.
+    writers: Vec<String>,
+    reader: Arc<StoreReader>,
+    /// Since they could not be read.
+    unreadable: Option<StoreIssue>,
+}
+
+impl WriterStores {
+    /// Opens the stores as they are now; writers without a folder of this path have stored nothing.
+    ///
+    /// # Errors
+    /// When the URL cannot be listed, or as of [`StoreReader::open_all`].
+    pub async fn open(
+        url: &DataLocation,
+        path: &str,
+        settings: &StoreSettings,
+    ) -> Result<WriterStores, StoreError> {
+        let writers = url.writer_names().await?;
+        let reader = Arc::new(read(url, path, settings, &writers).await?);
+        let state = Mutex::new(State { writers, reader, unreadable: None });
+        Ok(WriterStores { url: url.clone(), path: path.to_owned(), settings: settings.clone(), state })
+    }
+
+    /// Reads the newest manifests, of new writers as well. If that fails, what was read before stays, and the figures say so.
+    pub async fn refresh(&self) {
+        let refreshed = self.try_refresh().await;
+        let mut state = self.state();
+        match refreshed {
+            Ok(()) => state.unreadable = None,
+            Err(error) => {
+                let text = format!("data that servers have stored since cannot be read: {error}");
+                if state.unreadable.is_none() {
+                    tracing::error!("{text}");
+                }
+                let since = state.unreadable.as_ref().map_or_else(wall_clock, |issue| issue.since);
+                state.unreadable = Some(StoreIssue { name: "writers_unreadable", text, since, blocks: false });
+            }
+        }
+    }
+
+    async fn try_refresh(&self) -> Result<(), StoreError> {
+        let writers = self.url.writer_names().await?;
+        let reader = {
+            let state = self.state();
+            (state.writers == writers).then(|| Arc::clone(&state.reader))
+        };
+        if let Some(reader) = reader {
+            return reader.refresh().await.map(drop);
+        }
+        let reader = Arc::new(read(&self.url, &self.path, &self.settings, &writers).await?);
+        let mut state = self.state();
+        (state.writers, state.reader) = (writers, reader);
+        Ok(())
+    }
+
+    /// Snapshots as of the last refresh.
+    pub fn views(&self) -> Views {
+        self.state().reader.views()
+    }
+
+    /// Sizes and problems, as of the last refresh.
+    pub fn figures(&self) -> SegmentFigures {
+        let mut figures = self.state().reader.figures();
+        figures.problems.extend(self.unreadable());
+        figures
+    }
+
+    /// Why what is stored now is not known, if the last refresh failed.
+    pub fn unreadable(&self) -> Option<StoreIssue> {
+        self.state().unreadable.clone()
+    }
+
+    /// Evicts what is cached from memory.
+    pub fn release_memory(&self) {
+        self.state().reader.release_memory();
+    }
+
+    /// Evicts what is cached and has not been used for this long.
+    pub fn expire_memory(&self, idle: Duration) {
+        self.state().reader.expire_memory(idle);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no thread panics while it holds the lock")
+    }
+}
+
+/// Reads the stores of some writers as one.
+async fn read(
+    url: &DataLocation,
+    path: &str,
+    settings: &StoreSettings,
+    writers: &[String],
+) -> Result<StoreReader, StoreError> {
+    let root = url.objects_of_all()?;
+    let objects = writers.iter().map(|writer| -> Arc<dyn ObjectStore> {
+        let below = ObjectPath::from(format!("{writer}/{path}/{SEGMENTS}"));
+        Arc::new(PrefixStore::new(Arc::clone(&root), below))
+    });
+    StoreReader::open_all(objects.collect(), settings).await
+}
