@@ -6,10 +6,11 @@ use super::problem::{ApiError, ProblemKind};
 use super::running::{JobSize, Stop, blocking};
 use crate::api::state::AppState;
 use crate::operations::QUERY_BYTES;
+use crate::tenants::TenantStore;
 use laggard_engine::{RequestSlice, Requests};
 use laggard_parallel::CancelReason;
 use laggard_params::Window;
-use laggard_store::{Store, View};
+use laggard_store::View;
 pub(crate) use laggard_system::available_threads as threads;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -29,7 +30,7 @@ const QUEUE_MAX: Duration = Duration::from_secs(20);
 /// limited; others wait for at most [`QUEUE_MAX`]. When the client goes away, the work ends.
 pub(crate) async fn query<T, F>(
     state: &AppState,
-    store: &Store,
+    store: &TenantStore,
     window: Window,
     answer: F,
 ) -> Result<T, ApiError>
@@ -43,7 +44,7 @@ where
 /// The same for an answer that needs so many bytes beside those of every query, and no more than [`CALL_BESIDE_BYTES`] for each call.
 pub(crate) async fn query_beside<T, F>(
     state: &AppState,
-    store: &Store,
+    store: &TenantStore,
     (window, beside): (Window, u64),
     answer: F,
 ) -> Result<T, ApiError>

@@ -7,6 +7,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use http::{HeaderName, HeaderValue};
 use laggard_engine::RequestSlice;
+use laggard_parallel::{CancelReason, Canceled};
 use laggard_params::Window;
 use laggard_store::View;
 use std::cell::Cell;
@@ -19,8 +20,11 @@ const SAMPLED_ONE_IN: HeaderName = HeaderName::from_static("laggard-sampled-one-
 /// All are read for a sample, but only the sample is in memory: more would take too long.
 const ONE_IN_MAX: u64 = 64;
 
-/// Reading so many bytes may exceed the limit of memory between two measurements.
-const UNRESERVED_BYTES: u64 = 8 << 20;
+/// Reads of more bytes take turns.
+const AT_ONCE_BYTES: u64 = 8 << 20;
+
+/// While memory is short, a page has a sample of an eighth of what it would have.
+const FEWER_LEVELS: u32 = 3;
 
 /// What is in memory beside a sample while all requests are read for it.
 const BESIDE_SAMPLE_BYTES: u64 = 48 << 20;
@@ -59,21 +63,35 @@ impl PageReads {
         PageReads { memory, turn: tokio::sync::Mutex::default() }
     }
 
-    /// The slices of a window; where they are too large for memory, a fair sample of their requests.
+    /// The slices of a window; where they are too large for memory, or for what is free of it now, a fair sample of their requests.
     pub(crate) async fn read(&self, view: View, window: Window) -> Result<Vec<Arc<RequestSlice>>, ApiError> {
-        let Window { since, until } = window;
-        let level = level(view.slice_bytes_within(since, until), self.memory.page_bytes())?;
+        let bytes = view.slice_bytes_within(window.since, window.until);
+        let level = level(bytes, self.memory.page_bytes())?;
+        let fewer = (level + FEWER_LEVELS).min(ONE_IN_MAX.ilog2());
+        match self.read_sample(&view, window, level).await? {
+            Some(slices) => Ok(slices),
+            None => match self.read_sample(&view, window, fewer).await? {
+                Some(slices) => Ok(slices),
+                None => Err(Canceled(CancelReason::Memory).into()),
+            },
+        }
+    }
+
+    /// One request in 2^level, if there is memory for them.
+    async fn read_sample(
+        &self,
+        view: &View,
+        Window { since, until }: Window,
+        level: u32,
+    ) -> Result<Option<Vec<Arc<RequestSlice>>>, ApiError> {
+        let unread = || view.unread_bytes_within(since, until, level);
+        let _turn = if unread() > AT_ONCE_BYTES { Some(self.turn.lock().await) } else { None };
+        let bytes = unread();
+        let beside = if level > 0 && bytes > AT_ONCE_BYTES { BESIDE_SAMPLE_BYTES } else { 0 };
+        let Ok(_reserved) = self.memory.reserve_for_query(bytes + beside).await else { return Ok(None) };
         // Nothing is noted where no response has a header: in work of the server's own.
         let _ = LEVEL.try_with(|noted| noted.set(noted.get().max(level)));
-        let unread = || view.unread_bytes_within(since, until, level);
-        let _turn = if unread() > UNRESERVED_BYTES { Some(self.turn.lock().await) } else { None };
-        let bytes = unread();
-        let beside = if level > 0 { BESIDE_SAMPLE_BYTES } else { 0 };
-        let _reserved = match bytes > UNRESERVED_BYTES {
-            true => Some(self.memory.reserve_for_query(bytes + beside).await?),
-            false => None,
-        };
-        Ok(view.sampled_requests(since, until, level).await?)
+        Ok(Some(view.sampled_requests(since, until, level).await?))
     }
 }
 

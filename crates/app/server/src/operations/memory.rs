@@ -41,9 +41,12 @@ const WINDOW_BYTES_MAX: usize = 1 << 30;
 /// A call of a diagnosis needs so many bytes: what is read of it, and what is derived.
 const CALL_BYTES: f64 = 80.0;
 
+/// A query of a page that needs no more than this does not wait for it: as much may come between two measurements.
+const UNRESERVED_BYTES: u64 = 8 << 20;
+
 /// How long a question waits for memory, and how long a query of a page, which somebody looks at meanwhile.
 const QUESTION_WAIT: Duration = Duration::from_secs(10);
-const QUERY_WAIT: Duration = Duration::from_secs(1);
+const QUERY_WAIT: Duration = Duration::from_millis(600);
 /// How often what waits for memory looks for it.
 const RESERVE_EVERY: Duration = Duration::from_millis(20);
 
@@ -165,11 +168,15 @@ impl ProcessMemory {
         self.reserve(bytes, SHORT, QUESTION_WAIT).await
     }
 
-    /// The same for a query of a page. Questions leave it some.
+    /// The same for a query of a page. Questions leave it some, and a small one is never refused.
     ///
     /// # Errors
     /// As above.
     pub(crate) async fn reserve_for_query(self: &Arc<Self>, bytes: u64) -> Result<ReservedMemory, Canceled> {
+        if bytes <= UNRESERVED_BYTES {
+            self.reserved.fetch_add(bytes, Ordering::Relaxed);
+            return Ok(ReservedMemory { memory: self.clone(), bytes });
+        }
         self.reserve(bytes, QUERIES, QUERY_WAIT).await
     }
 
@@ -294,15 +301,18 @@ mod tests {
 
     #[tokio::test]
     async fn questions_wait_for_memory() {
-        let memory = Arc::new(ProcessMemory::with_resident(1_201, 500));
-        let first = memory.reserve_for_question(200).await.unwrap();
-        assert!(!memory.try_reserve(150, SHORT), "850 of 800 bytes (80 % of 1,001)");
-        let page = memory.reserve_for_query(150).await.unwrap();
-        assert!(!memory.try_reserve(100, QUERIES), "950 of 900 bytes");
-        let (second, ()) = tokio::join!(memory.reserve_for_question(150), async {
+        const MIB: u64 = 1 << 20;
+        let memory = Arc::new(ProcessMemory::with_resident(1_201 * MIB, 500 * MIB));
+        let first = memory.reserve_for_question(200 * MIB).await.unwrap();
+        assert!(!memory.try_reserve(150 * MIB, SHORT), "850 of 807 MiB (80 % of 1,201 less 192)");
+        let page = memory.reserve_for_query(150 * MIB).await.unwrap();
+        assert!(!memory.try_reserve(100 * MIB, QUERIES), "950 of 908 MiB");
+        assert!(memory.reserve_for_query(100 * MIB).await.is_err());
+        let small = memory.reserve_for_query(UNRESERVED_BYTES).await.unwrap();
+        let (second, ()) = tokio::join!(memory.reserve_for_question(150 * MIB), async {
             tokio::time::sleep(2 * RESERVE_EVERY).await;
-            assert_eq!(memory.wanted.load(Ordering::Relaxed), 150);
-            drop(first);
+            assert_eq!(memory.wanted.load(Ordering::Relaxed), 150 * MIB);
+            drop((first, small));
         });
         drop((page, second.unwrap()));
         assert_eq!((memory.reserved.load(Ordering::Relaxed), memory.wanted.load(Ordering::Relaxed)), (0, 0));

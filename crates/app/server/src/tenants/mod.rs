@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
-use store::TenantStore;
+pub(crate) use store::TenantStore;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use watch_claim::WatchClaim;
