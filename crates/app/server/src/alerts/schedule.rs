@@ -83,13 +83,13 @@ pub(super) async fn run(alerts: Arc<Alerts>) {
 
 /// Why this server can say nothing about a tenant now.
 fn unsuitable(tenants: &Tenants, tenant: &Tenant) -> Option<Skipped> {
-    if let Some(text) = tenants.evaluated_elsewhere() {
-        return Some(Skipped::new(EvaluationOutcome::Elsewhere, text));
-    }
     // That nothing new is seen does not mean that nothing happens.
-    tenant.store.is_outdated().then(|| {
-        Skipped::new(EvaluationOutcome::Unreadable, "what other servers have stored cannot be read")
-    })
+    if tenant.store.is_outdated() {
+        let text = "what other servers have stored cannot be read";
+        return Some(Skipped::new(EvaluationOutcome::Unreadable, text));
+    }
+    let text = tenants.evaluated_elsewhere()?;
+    Some(Skipped::new(EvaluationOutcome::Elsewhere, text))
 }
 
 /// One evaluation of one tenant. Returns the contents of the store, unless they are to be evaluated again.

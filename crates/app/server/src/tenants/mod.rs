@@ -189,12 +189,12 @@ impl Tenants {
         }
     }
 
-    /// Why this server does not evaluate alerts and objectives, if another one does.
+    /// Why this server does not evaluate alerts and objectives, unless it does.
     pub(crate) fn evaluated_elsewhere(&self) -> Option<&'static str> {
         match (&self.others, self.role) {
             (None, ServerRole::Receive) => Some("this server only receives data (store.role)"),
             (Some(others), _) if !others.watching.is_held() => {
-                Some("another server with the same store.url evaluates them")
+                Some("another server with the same store.url evaluates them, as far as this one knows")
             }
             _ => None,
         }
