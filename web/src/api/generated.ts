@@ -162,7 +162,7 @@ export interface Document {
 export type Emphasis = "usual" | "worse" | "better" | "way" | "aside";
 
 /** The outcome of an evaluation. */
-export type EvaluationOutcome = "evaluated" | "nothing_new" | "old_data" | "too_little_data" | "too_much_data" | "busy" | "unreadable" | "failed";
+export type EvaluationOutcome = "evaluated" | "nothing_new" | "old_data" | "too_little_data" | "too_much_data" | "busy" | "elsewhere" | "unreadable" | "failed";
 
 /** One evaluation. */
 export interface EvaluationRecord {

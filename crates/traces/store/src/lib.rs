@@ -52,5 +52,5 @@ pub use settings::StoreSettings;
 pub use state::{StoreIssue, StoreState};
 pub use store::Store;
 pub use units::StoredUnits;
-pub use view::{SeenSegments, StoredTrace, View, WrittenSegments};
+pub use view::{KnownSegments, StoredTrace, View, WrittenSegments};
 pub use writer_stores::WriterStores;

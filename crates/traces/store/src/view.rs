@@ -41,39 +41,39 @@ pub struct StoredTrace {
 
 /// Which segments were looked at: of each writer, those of lower numbers than this.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(from = "StoredSeen", into = "StoredSeen")]
-pub struct SeenSegments {
+#[serde(from = "StoredNumbers", into = "StoredNumbers")]
+pub struct KnownSegments {
     next: Vec<u64>,
 }
 
 /// As it is stored: of one writer, the number alone.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum StoredSeen {
+enum StoredNumbers {
     One(u64),
     Several(Vec<u64>),
 }
 
-impl From<StoredSeen> for SeenSegments {
-    fn from(stored: StoredSeen) -> SeenSegments {
+impl From<StoredNumbers> for KnownSegments {
+    fn from(stored: StoredNumbers) -> KnownSegments {
         let next = match stored {
-            StoredSeen::One(next) => vec![next],
-            StoredSeen::Several(next) => next,
+            StoredNumbers::One(next) => vec![next],
+            StoredNumbers::Several(next) => next,
         };
-        SeenSegments { next }
+        KnownSegments { next }
     }
 }
 
-impl From<SeenSegments> for StoredSeen {
-    fn from(seen: SeenSegments) -> StoredSeen {
+impl From<KnownSegments> for StoredNumbers {
+    fn from(seen: KnownSegments) -> StoredNumbers {
         match seen.next.as_slice() {
-            [next] => StoredSeen::One(*next),
-            _ => StoredSeen::Several(seen.next),
+            [next] => StoredNumbers::One(*next),
+            _ => StoredNumbers::Several(seen.next),
         }
     }
 }
 
-impl SeenSegments {
+impl KnownSegments {
     /// Whether a segment is one of them.
     fn has(&self, segment: &Segment) -> bool {
         let (writer, number) = writer_and_number(segment.number);
@@ -82,7 +82,7 @@ impl SeenSegments {
 
     /// Whether the store may have got to where it is from where it was then: it has the same number of writers, and none has
     /// fewer segments.
-    fn is_before(&self, now: &SeenSegments) -> bool {
+    fn is_before(&self, now: &KnownSegments) -> bool {
         self.next.len() == now.next.len() && self.next.iter().zip(&now.next).all(|(then, now)| then <= now)
     }
 }
@@ -91,7 +91,7 @@ impl SeenSegments {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct WrittenSegments {
     /// All segments there are now.
-    pub seen: SeenSegments,
+    pub seen: KnownSegments,
     /// The earliest and latest start of requests that each segment may have added or changed.
     pub extents: Vec<(Timestamp, Timestamp)>,
 }
@@ -155,8 +155,8 @@ impl View {
 
     /// Segments with spans other than those seen, those of compaction included. All of them if this store cannot have had those:
     /// then it is another store, or has other writers.
-    pub fn written_since(&self, seen: &SeenSegments) -> WrittenSegments {
-        let now = SeenSegments { next: self.manifest.next_segments() };
+    pub fn written_since(&self, seen: &KnownSegments) -> WrittenSegments {
+        let now = KnownSegments { next: self.manifest.next_segments() };
         let is_known = seen.is_before(&now);
         let written = self.manifest.segments.iter().filter(|segment| !(is_known && seen.has(segment)));
         let extents = written.filter_map(|segment| match segment.kind {

@@ -1,9 +1,9 @@
 //! What several servers store below one URL, read as one store while they write.
 
+use crate::clock::wall_clock;
 use crate::location::SEGMENTS;
 use crate::state::StoreIssue;
 use crate::{DataLocation, SegmentFigures, StoreError, StoreReader, StoreSettings, Views};
-use crate::clock::wall_clock;
 use object_store::ObjectStore;
 use object_store::path::Path as ObjectPath;
 use object_store::prefix::PrefixStore;
@@ -55,7 +55,8 @@ impl WriterStores {
                     tracing::error!("{text}");
                 }
                 let since = state.unreadable.as_ref().map_or_else(wall_clock, |issue| issue.since);
-                state.unreadable = Some(StoreIssue { name: "writers_unreadable", text, since, blocks: false });
+                state.unreadable =
+                    Some(StoreIssue { name: "writers_unreadable", text, since, blocks: false });
             }
         }
     }

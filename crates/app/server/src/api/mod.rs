@@ -170,9 +170,8 @@ const WITHOUT_QUESTIONS: [&str; 9] = [
 /// Refuses questions to a server that only receives data: an answer from its own part would pass for the whole.
 async fn refuse_questions(State(state): State<AppState>, request: Request, next: Next) -> Response {
     let path = request.uri().path();
-    let is_below = |known: &str| {
-        path.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
+    let is_below =
+        |known: &str| path.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     if state.tenants.only_receives() && !WITHOUT_QUESTIONS.into_iter().any(is_below) {
         let text = "this server only receives data (store.role); ask one that answers questions";
         return ApiError::new(ProblemKind::NotReady, text).into_response();

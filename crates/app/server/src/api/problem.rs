@@ -1,9 +1,9 @@
 //! Errors as problem documents (RFC 9457).
 
+use crate::tenants::ONLY_ANSWERS;
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
-use crate::tenants::ONLY_ANSWERS;
 use laggard_store::{AppendError, StoreError};
 use serde::Serialize;
 use std::fmt;

@@ -2,7 +2,7 @@
 
 use super::block::{Block, BlockCounts};
 use super::count::Definition;
-use laggard_store::SeenSegments;
+use laggard_store::KnownSegments;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -26,7 +26,7 @@ pub(super) struct Measured {
     pub(super) definition: Definition,
     /// Segments that were looked at.
     #[serde(rename = "next_segment")]
-    pub(super) seen: SeenSegments,
+    pub(super) seen: KnownSegments,
     /// Blocks that are to be counted, again or for the first time.
     pub(super) pending: BTreeSet<Block>,
     /// The counts.
@@ -36,7 +36,12 @@ pub(super) struct Measured {
 impl Measured {
     /// Nothing was counted.
     pub(super) fn new(definition: Definition) -> Measured {
-        Measured { definition, seen: SeenSegments::default(), pending: BTreeSet::new(), counts: BlockCounts::new() }
+        Measured {
+            definition,
+            seen: KnownSegments::default(),
+            pending: BTreeSet::new(),
+            counts: BlockCounts::new(),
+        }
     }
 }
 

@@ -6,9 +6,7 @@ mod watch_claim;
 use crate::events::{ObservedVersions, TenantEvents, VersionWatch};
 use crate::operations::ProcessMemory;
 use crate::recordings::TenantRecordings;
-use crate::settings::{
-    RecordingSettings, ServeSettings, ServerRole, TENANT_NAMES, TENANTS, is_tenant_name,
-};
+use crate::settings::{RecordingSettings, ServeSettings, ServerRole, TENANT_NAMES, TENANTS, is_tenant_name};
 use crate::signatures::TenantSignatures;
 use laggard_engine::Batch;
 use laggard_formats::{MessageReader, ReaderOptions, SelectedAttributes};
@@ -256,9 +254,7 @@ impl Tenants {
                 made.map_err(|error| StoreError::new(format!("{}: {error}", folder.display())))?;
                 None
             }
-            (Some(prefix), _) => {
-                Some(StoreFolder::new(folder).open_below(prefix, &path, &self.store).await?)
-            }
+            (Some(prefix), _) => Some(StoreFolder::new(folder).open_below(prefix, &path, &self.store).await?),
             (None, _) => Some(StoreFolder::new(folder).open(&self.store).await?),
         };
         match (&self.others, own) {

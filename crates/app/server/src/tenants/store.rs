@@ -2,18 +2,16 @@
 
 use laggard_engine::Batch;
 use laggard_model::Nanos;
-use laggard_store::{
-    AppendError, SegmentFigures, Store, StoreError, StoreState, View, Views, WriterStores,
-};
+use laggard_store::{AppendError, SegmentFigures, Store, StoreError, StoreState, View, Views, WriterStores};
 use std::time::Duration;
 
 /// The data of a tenant: what this server stores, and with `store.url` what all servers store there.
 pub(crate) struct TenantStore {
-    place: Place,
+    placement: StorePlacement,
     keep_for: Option<Nanos>,
 }
 
-enum Place {
+enum StorePlacement {
     /// It stores data, and answers from these.
     Own(Store),
     /// It stores data, and answers from those of all servers.
@@ -25,7 +23,7 @@ enum Place {
 impl TenantStore {
     /// A store that is answered from.
     pub(super) fn own(store: Store) -> TenantStore {
-        TenantStore { keep_for: store.keep_for(), place: Place::Own(store) }
+        TenantStore { keep_for: store.keep_for(), placement: StorePlacement::Own(store) }
     }
 
     /// Answers from the stores of all servers; `own` is what this one stores, if it does.
@@ -34,26 +32,26 @@ impl TenantStore {
         own: Option<Store>,
         keep_for: Option<Nanos>,
     ) -> TenantStore {
-        let place = match own {
-            Some(own) => Place::Shared(own, all),
-            None => Place::ReadOnly(all),
+        let placement = match own {
+            Some(own) => StorePlacement::Shared(own, all),
+            None => StorePlacement::ReadOnly(all),
         };
-        TenantStore { place, keep_for }
+        TenantStore { placement, keep_for }
     }
 
     /// What this server stores.
     fn stored(&self) -> Option<&Store> {
-        match &self.place {
-            Place::Own(own) | Place::Shared(own, _) => Some(own),
-            Place::ReadOnly(_) => None,
+        match &self.placement {
+            StorePlacement::Own(own) | StorePlacement::Shared(own, _) => Some(own),
+            StorePlacement::ReadOnly(_) => None,
         }
     }
 
     /// What all servers store, if that is answered from.
     fn of_all(&self) -> Option<&WriterStores> {
-        match &self.place {
-            Place::Shared(_, all) | Place::ReadOnly(all) => Some(all),
-            Place::Own(_) => None,
+        match &self.placement {
+            StorePlacement::Shared(_, all) | StorePlacement::ReadOnly(all) => Some(all),
+            StorePlacement::Own(_) => None,
         }
     }
 
@@ -75,30 +73,30 @@ impl TenantStore {
 
     /// Snapshots, the newest each time.
     pub(crate) fn views(&self) -> Views {
-        match &self.place {
-            Place::Own(own) => own.views(),
-            Place::Shared(_, all) | Place::ReadOnly(all) => all.views(),
+        match &self.placement {
+            StorePlacement::Own(own) => own.views(),
+            StorePlacement::Shared(_, all) | StorePlacement::ReadOnly(all) => all.views(),
         }
     }
 
     /// Sizes of what questions are answered from.
     pub(crate) fn figures(&self) -> SegmentFigures {
-        match &self.place {
-            Place::Own(own) => own.figures(),
-            Place::Shared(_, all) | Place::ReadOnly(all) => all.figures(),
+        match &self.placement {
+            StorePlacement::Own(own) => own.figures(),
+            StorePlacement::Shared(_, all) | StorePlacement::ReadOnly(all) => all.figures(),
         }
     }
 
     /// Figures and problems of what this server stores; of one that only answers questions, of what it answers from.
     pub(crate) fn state(&self) -> StoreState {
-        match &self.place {
-            Place::Own(own) => own.state(),
-            Place::Shared(own, all) => {
+        match &self.placement {
+            StorePlacement::Own(own) => own.state(),
+            StorePlacement::Shared(own, all) => {
                 let mut state = own.state();
                 state.problems.extend(all.unreadable());
                 state
             }
-            Place::ReadOnly(all) => all.figures().into_state(),
+            StorePlacement::ReadOnly(all) => all.figures().into_state(),
         }
     }
 

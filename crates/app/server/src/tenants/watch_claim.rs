@@ -20,13 +20,22 @@ impl WatchClaim {
     ///
     /// # Errors
     /// When the folder cannot be made.
-    pub(super) fn new(url: &str, data: &std::path::Path, takeover_after: Duration) -> Result<WatchClaim, ClaimError> {
+    pub(super) fn new(
+        url: &str,
+        data: &std::path::Path,
+        takeover_after: Duration,
+    ) -> Result<WatchClaim, ClaimError> {
         let folder: PathBuf = data.join(NAME);
         std::fs::create_dir_all(&folder).map_err(|error| {
             ClaimError::Refused(StoreError::new(format!("{}: {error}", folder.display())))
         })?;
-        let request =
-            ClaimRequest { url: url.to_owned(), writer: NAME.to_owned(), folder, logs: Vec::new(), takeover_after };
+        let request = ClaimRequest {
+            url: url.to_owned(),
+            writer: NAME.to_owned(),
+            folder,
+            logs: Vec::new(),
+            takeover_after,
+        };
         Ok(WatchClaim { request, held: Mutex::default() })
     }
 

@@ -1,11 +1,11 @@
 //! Reading a store that another process may write: nothing is deleted, renamed, or set aside, and nothing is locked.
 
+use super::SegmentFigures;
 use super::combined::CombinedObjects;
 use super::error::SegmentError;
 use super::manifest::{Manifest, Segment};
 use super::newest::newest;
 use super::plan::SegmentLimits;
-use super::SegmentFigures;
 use super::shared::SegmentsInner;
 use crate::{StoreError, StoreSettings, View};
 use object_store::ObjectStore;

@@ -13,7 +13,9 @@ use crate::clock::{Clock, ClockWatch, SystemClock};
 use crate::intake::RecordPart;
 use crate::log::{Disk, LogFiles, lost_batch};
 use crate::recovery::recover;
-use crate::{AppendError, LogPosition, SegmentFigures, Segments, StoreError, StoreSettings, StoreState, View, Views};
+use crate::{
+    AppendError, LogPosition, SegmentFigures, Segments, StoreError, StoreSettings, StoreState, View, Views,
+};
 use flusher::{FlushRequest, Flusher};
 use laggard_engine::Batch;
 use laggard_model::Nanos;

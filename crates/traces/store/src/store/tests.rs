@@ -5,7 +5,7 @@ use crate::clock::tests::ManualClock;
 use crate::empty_objects::empty_objects;
 use crate::log::simulated::{Fault, Simulated};
 use crate::random_batches::{TestRng, batch};
-use crate::{DurableFolder, SeenSegments, View};
+use crate::{DurableFolder, KnownSegments, View};
 use laggard_model::{Sink, SpanRecord, Timestamp};
 use std::collections::BTreeMap;
 
@@ -97,7 +97,7 @@ async fn appended_data_is_open_then_stored_and_the_log_is_emptied() {
 async fn data_written_since_a_position_is_known() {
     let fixture = Fixture::new();
     let store = fixture.open().await;
-    let none = SeenSegments::default();
+    let none = KnownSegments::default();
     assert_eq!(store.view().written_since(&none).extents, []);
     store.append(batch(&[(1, 1)])).await.unwrap();
     store.flush().await.unwrap();
@@ -105,9 +105,9 @@ async fn data_written_since_a_position_is_known() {
     assert_eq!(first.extents.len(), 1);
     assert_eq!(store.view().written_since(&first.seen).extents, [], "nothing since");
     let stored = serde_json::to_string(&first.seen).unwrap();
-    assert_eq!(serde_json::from_str::<SeenSegments>(&stored).unwrap(), first.seen);
+    assert_eq!(serde_json::from_str::<KnownSegments>(&stored).unwrap(), first.seen);
     for other in ["1000", "[1,1]", "[]"] {
-        let seen: SeenSegments = serde_json::from_str(other).unwrap();
+        let seen: KnownSegments = serde_json::from_str(other).unwrap();
         assert_eq!(store.view().written_since(&seen), first, "another store: all of it");
     }
     // A late span of the first trace: its request may begin up to an hour earlier.

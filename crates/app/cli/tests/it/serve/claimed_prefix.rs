@@ -20,7 +20,14 @@ pub(super) struct SharedStore {
 
 impl SharedStore {
     pub(super) fn new(url: String, variables: Vec<(&'static str, String)>) -> SharedStore {
-        let all = ["keep_for=off", "upkeep=1h", "idle=60s", "takeover_after=2s", "refresh=100ms", &format!("url={url}")];
+        let all = [
+            "keep_for=off",
+            "upkeep=1h",
+            "idle=60s",
+            "takeover_after=2s",
+            "refresh=100ms",
+            &format!("url={url}"),
+        ];
         let settings = all.iter().flat_map(|setting| ["--set".to_owned(), format!("store.{setting}")]);
         SharedStore { settings: settings.collect(), url, variables }
     }

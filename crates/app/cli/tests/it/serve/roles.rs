@@ -74,7 +74,11 @@ fn a_server_refuses_what_is_not_its_role() {
     }
     for path in [TRACE_PATH, "/api/v1/overview", "/api/v1/incidents", "/jaeger/api/services"] {
         let refused = receiving.get(path);
-        assert!(refused.status == 409 && refused.body.contains("only receives data"), "{path}: {}", refused.body);
+        assert!(
+            refused.status == 409 && refused.body.contains("only receives data"),
+            "{path}: {}",
+            refused.body
+        );
     }
     let refused = query.send_trace(TRACE, &[]);
     assert!(refused.status == 404 && refused.body.contains("only answers questions"), "{}", refused.body);

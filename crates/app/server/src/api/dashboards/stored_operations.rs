@@ -7,7 +7,7 @@ use crate::api::state::AppState;
 use crate::tenants::Tenant;
 use laggard_model::{Nanos, SpanKind, Timestamp};
 use laggard_params::Window;
-use laggard_store::{SeenSegments, StoreError, View};
+use laggard_store::{KnownSegments, StoreError, View};
 use std::collections::BTreeSet;
 
 /// Slices that are read at a time, and the resolution of their summaries, which does not matter here.
@@ -66,7 +66,7 @@ impl StoredNames {
 
 /// Windows that hold all stored requests, in the order of time; what is far apart is not in one of them.
 fn windows(view: &View) -> Vec<Window> {
-    let mut extents = view.written_since(&SeenSegments::default()).extents;
+    let mut extents = view.written_since(&KnownSegments::default()).extents;
     extents.sort_unstable();
     let mut windows: Vec<Window> = Vec::new();
     for (first, last) in extents {
