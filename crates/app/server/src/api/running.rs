@@ -136,11 +136,13 @@ impl RunningWork {
         }
     }
 
-    /// Ends the newest of the large work, else the newest of all; whether there was any.
-    pub(crate) fn end_newest(&self) -> bool {
+    /// Ends the newest of the large work; where there is none, and `also_short`, the newest of all. Whether it has ended any.
+    pub(crate) fn end_newest(&self, also_short: bool) -> bool {
         let all = self.running();
         let running = || all.values().rev().filter(|running| running.stop.reason().is_none());
-        let newest = running().find(|running| running.size == JobSize::Long).or_else(|| running().next());
+        let newest = running()
+            .find(|running| running.size == JobSize::Long)
+            .or_else(|| running().next().filter(|_| also_short));
         newest.inspect(|running| self.end(running, CancelReason::Memory)).is_some()
     }
 
@@ -175,9 +177,11 @@ mod tests {
             sizes.into_iter().zip(&stops).map(|(size, stop)| work.begin(size, stop)).collect();
         drop(work.begin(JobSize::Long, &stops[3]));
         let ended = || stops.each_ref().map(|stop| stop.reason().is_some());
-        assert!(work.end_newest());
+        assert!(work.end_newest(true));
         assert_eq!(ended(), [false, true, false, false], "a short one has little memory");
-        assert!(work.end_newest() && work.end_newest() && !work.end_newest());
+        assert!(work.end_newest(false) && !work.end_newest(false));
+        assert_eq!(ended(), [true, true, false, false]);
+        assert!(work.end_newest(true) && !work.end_newest(true));
         assert_eq!(stops[0].check().unwrap_err().kind(), ProblemKind::Busy);
         work.end_overdue(Duration::ZERO);
         assert_eq!(work.ended(), [("memory", 3), ("time", 0)]);

@@ -44,7 +44,11 @@ pub(crate) async fn supervise(state: AppState, run_time: Duration, return_freed_
             drop_caches(&state);
             dropped = Some(Instant::now());
         }
-        if state.memory.is_short() && may_again(ended, SETTLED) && state.api.running.end_newest() {
+        let is_exhausted = state.memory.is_exhausted();
+        if state.memory.is_short()
+            && may_again(ended, SETTLED)
+            && state.api.running.end_newest(is_exhausted)
+        {
             ended = Some(Instant::now());
             let limit = state.memory.limit();
             tracing::warn!(limit, "a question was ended: the process is close to its limit of memory");

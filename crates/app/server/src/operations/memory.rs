@@ -6,6 +6,7 @@
 //! 70 %                telemetry is refused for now: its senders send it again, and nobody looks at a page meanwhile
 //! 80 %                caches are dropped, the newest large question is ended, and none begins; questions reserve up to here
 //! 90 %                queries of pages reserve up to here
+//! all                 the newest question is ended, short ones and queries of pages among them
 //! ```
 //!
 //! The shares are of the limit less what may come between two measurements: 192 MiB, at most a sixth.
@@ -136,6 +137,11 @@ impl ProcessMemory {
     /// Whether questions must end.
     pub(crate) fn is_short(&self) -> bool {
         self.is_above(SHORT)
+    }
+
+    /// Whether short questions must end as well.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.is_above(1.0)
     }
 
     fn is_above(&self, share: f64) -> bool {
@@ -288,12 +294,13 @@ mod tests {
     fn what_is_done_depends_on_the_share_in_use() {
         let measures = |resident: u64| {
             let memory = ProcessMemory::with_resident(840, resident);
-            [memory.is_tight(), memory.is_full(), memory.is_short()]
+            [memory.is_tight(), memory.is_full(), memory.is_short(), memory.is_exhausted()]
         };
-        assert_eq!(measures(420), [false; 3], "60 % of 700 bytes");
-        assert_eq!(measures(489), [true, false, false]);
-        assert_eq!(measures(560), [true, true, false]);
-        assert_eq!(measures(561), [true; 3]);
+        assert_eq!(measures(420), [false; 4], "60 % of 700 bytes");
+        assert_eq!(measures(489), [true, false, false, false]);
+        assert_eq!(measures(560), [true, true, false, false]);
+        assert_eq!(measures(700), [true, true, true, false]);
+        assert_eq!(measures(701), [true; 4]);
         assert_eq!(ProcessMemory::with_resident(9 << 30, 0).share(1.0), (9 << 30) - (192 << 20));
         assert_eq!(ProcessMemory::with_resident(1 << 30, 0).calls_max(), 6_710_886);
         assert_eq!(ProcessMemory::with_resident(1 << 30, 0).at_most_a_quarter(512 << 20), 256 << 20);
