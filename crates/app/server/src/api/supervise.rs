@@ -45,9 +45,7 @@ pub(crate) async fn supervise(state: AppState, run_time: Duration, return_freed_
             dropped = Some(Instant::now());
         }
         let is_exhausted = state.memory.is_exhausted();
-        if state.memory.is_short()
-            && may_again(ended, SETTLED)
-            && state.api.running.end_newest(is_exhausted)
+        if state.memory.is_short() && may_again(ended, SETTLED) && state.api.running.end_newest(is_exhausted)
         {
             ended = Some(Instant::now());
             let limit = state.memory.limit();
