@@ -2,8 +2,10 @@
 //!
 //! ```text
 //! WindowTable ── ObservedServer (one a server) ── laggard_changes::signature, fit_model ──► Signature
+//! two Signatures ── comparison (each transaction), common_factor (all of a server) ── diff ──► SignatureDiff
 //! ```
 
+mod common_factor;
 mod comparison;
 mod diff;
 

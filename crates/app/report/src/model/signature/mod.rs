@@ -8,8 +8,8 @@ mod diff;
 mod read;
 
 pub use diff::{
-    DiffCounts, DiffSide, DiffTest, DiffVerdict, SIGNATURE_DIFF_SCHEMA_VERSION, SignatureDiff,
-    TransactionDiff, TransactionOutcome,
+    ComparedQuantity, DiffCounts, DiffSide, DiffTest, DiffVerdict, SIGNATURE_DIFF_SCHEMA_VERSION,
+    SignatureDiff, TransactionDiff, TransactionOutcome,
 };
 pub use read::{SignatureReadError, read_signature};
 

@@ -1,0 +1,59 @@
+//! `signature diff` of a shop whose transactions use CPU after their response: the sizes of what it states.
+
+use crate::tpcw_table::table;
+use laggard_metrics_questions::{
+    DiffThresholds, NamedSignature, SampleFacts, SignatureQuestion, build_signature, diff_signatures,
+};
+use laggard_report::{
+    ComparedQuantity, DiffVerdict, Signature, SignatureDiff, TransactionDiff, TransactionOutcome,
+};
+use laggard_simulate::{Phase, TpcwSettings, Workload, tpcw};
+
+/// Four hours of shopping by up to `clients`, with Home's main page `extra_s` more expensive.
+fn signature(seed: u64, clients: u32, extra_s: f64) -> Signature {
+    let workload = Workload::Steps { mix: 1, clients: vec![clients / 2, clients, clients / 4 * 3] };
+    let phase = Phase::new(240, workload).with_change("Home", extra_s);
+    let mut table = table(&tpcw(&TpcwSettings::new(seed, vec![phase])).unwrap());
+    table.servers.retain(|server| server.tier == "front");
+    build_signature(&SignatureQuestion {
+        table: &table,
+        facts: &SampleFacts::default(),
+        label: "",
+        types_max: 64,
+    })
+}
+
+fn diff(old: &Signature, new: &Signature) -> SignatureDiff {
+    let [old, new] = [("old", old), ("new", new)].map(|(file, signature)| NamedSignature { file, signature });
+    diff_signatures(old, new, &DiffThresholds::default())
+}
+
+/// Its milliseconds of CPU; nothing else may be slower or faster.
+fn only_home(diff: &SignatureDiff, outcome: TransactionOutcome) -> f64 {
+    let is_changed = |row: &&TransactionDiff| {
+        matches!(row.outcome, TransactionOutcome::Slower | TransactionOutcome::Faster)
+    };
+    let changed: Vec<&TransactionDiff> = diff.transactions.iter().filter(is_changed).collect();
+    let [home] = changed[..] else { panic!("{changed:#?}") };
+    assert_eq!((&*home.transaction, home.outcome), ("Home", outcome));
+    assert_eq!(home.quantity, Some(ComparedQuantity::WorkDifference));
+    1e3 * home.difference_s.unwrap()
+}
+
+/// A third of the CPU is used after responses, and does not change. In proportion to times, Home would take 6.5 ms more, and
+/// all others less.
+#[test]
+fn a_transaction_takes_what_the_server_works_more() {
+    for (seed, [before, after]) in [(1, [400, 700]), (2, [700, 400])] {
+        let (old, new) = (signature(seed, before, 0.0), signature(seed + 10, after, 0.005));
+        let slower = diff(&old, &new);
+        let size = only_home(&slower, TransactionOutcome::Slower);
+        assert!((size - 5.0).abs() < 0.3, "seed {seed}: {size}");
+        assert!(slower.headline.contains(" ms of CPU ("), "{}", slower.headline);
+        // And back: nothing is slower.
+        let faster = diff(&new, &old);
+        assert_eq!(faster.verdict, DiffVerdict::Faster);
+        let size = only_home(&faster, TransactionOutcome::Faster);
+        assert!((size + 5.0).abs() < 0.3, "seed {seed}: {size}");
+    }
+}
