@@ -207,7 +207,8 @@ fn expected_outputs() {
 fn headlines() {
     assert_eq!(
         slower().headline,
-        "`Home` takes +5.00 ms (+125 %) on `app-1`, and 1 more transaction got slower. 1 transaction could not be compared."
+        "`Home` takes +5.00 ms of CPU (+125 %) on `app-1`, and 1 more transaction got slower. 1 transaction could not be \
+         compared."
     );
     let same = diff(vec![changed("Home", TransactionOutcome::Same, 1.0, 1.0)], DiffVerdict::Same);
     let rest = same.headline.strip_prefix("No transaction got slower or faster, of 1 transaction compared. ");
