@@ -73,8 +73,8 @@ fn unsaturated(observations: &Observations, most: f64) -> Vec<usize> {
         (row > 0 && is_beside(row, row - 1)) || (row + 1 < windows.len() && is_beside(row, row + 1))
     };
     let below: Vec<usize> = (0..windows.len()).filter(|&row| !is_busy(row)).collect();
-    let apart: Vec<usize> = below.iter().copied().filter(|&row| !is_near(row)).collect();
-    if 2 * apart.len() >= below.len() { apart } else { below }
+    let separate: Vec<usize> = below.iter().copied().filter(|&row| !is_near(row)).collect();
+    if 2 * separate.len() >= below.len() { separate } else { below }
 }
 
 /// The types with a column of their own, and those that share one.

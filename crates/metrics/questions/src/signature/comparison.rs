@@ -5,7 +5,7 @@
 //! and times where the loads are similar.
 //!
 //! Shares divide all of the work in proportion to times, also CPU that transactions use after their response: where there is such
-//! CPU, [`super::common_factor`] corrects them.
+//! CPU, [`super::work_after_response`] corrects them.
 
 use laggard_changes::SignatureTest;
 use laggard_numeric::{normal_quantile, normal_upper_tail};

@@ -3,9 +3,9 @@
 //! Each transaction is tested by [`super::comparison`]; this file pairs servers and transactions, and builds the `SignatureDiff`
 //! report.
 
-use super::common_factor::{ComparedWork, correct};
 use super::comparison::{ComparedValues, CpuUse, Loads, Measured, standard_errors_of_each};
 use super::server_name;
+use super::work_after_response::{ComparedWork, correct};
 use laggard_changes::SignatureTest;
 use laggard_report::{
     DiffCounts, DiffSide, DiffTest, DiffVerdict, SIGNATURE_DIFF_SCHEMA_VERSION, ServerSignature, Signature,
@@ -267,12 +267,12 @@ fn works<'a>(
     test: &SignatureTest,
     loads: Loads,
 ) -> BTreeMap<&'a str, ComparedValues> {
-    let of = |(name, old): (&'a String, &'a TransactionSignature)| {
+    let compare = |(name, old): (&'a String, &'a TransactionSignature)| {
         let new = new.get(name)?;
         let work = loads.work([Some(old), Some(new)], test)?;
         Some((name.as_str(), ComparedWork { sides: [old, new], work }))
     };
-    let (names, mut compared): (Vec<&str>, Vec<ComparedWork<'_>>) = old.iter().filter_map(of).unzip();
+    let (names, mut compared): (Vec<&str>, Vec<ComparedWork<'_>>) = old.iter().filter_map(compare).unzip();
     correct(&mut compared, loads);
     std::iter::zip(names, compared.into_iter().map(|one| one.work)).collect()
 }

@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! WindowTable ── ObservedServer (one a server) ── laggard_changes::signature, fit_model ──► Signature
-//! two Signatures ── comparison (each transaction), common_factor (all of a server) ── diff ──► SignatureDiff
+//! two Signatures ── comparison (each transaction), work_after_response (all of a server) ── diff ──► SignatureDiff
 //! ```
 
-mod common_factor;
 mod comparison;
 mod diff;
+mod work_after_response;
 
 pub use diff::{DiffThresholds, NamedSignature, diff_signatures};
 pub use laggard_changes::SignatureTest;
