@@ -29,11 +29,11 @@ pub(super) fn rejoin_balanced(
         if more.abs() >= evidence.settings.effect_min_percent * rows.len() as f64 {
             continue;
         }
-        for index in before + 1..after {
-            intervals[index].kind = CutIntervalKind::Normal;
-            group.intervals.push(index);
-            group.rows.push(intervals[index].rows.clone());
+        for interval in &mut intervals[before + 1..after] {
+            interval.kind = CutIntervalKind::Normal;
+            group.rows.push(interval.rows.clone());
         }
+        group.intervals.extend(before + 1..after);
         group.intervals.sort_unstable();
     }
 }

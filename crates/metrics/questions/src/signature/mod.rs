@@ -307,7 +307,8 @@ fn explained_rows(observations: &Observations, analysis: Option<&Analysis>) -> V
     let segments = analysis.iter().flat_map(|analysis| &analysis.segments);
     let rows: Vec<Range<usize>> = segments.filter(is_explained).map(|segment| segment.rows.clone()).collect();
     let count: usize = rows.iter().map(ExactSizeIterator::len).sum();
-    if count >= SignatureTest::default().windows_min { rows } else { vec![0..observations.utilization.len()] }
+    let all = 0..observations.utilization.len();
+    if count >= SignatureTest::default().windows_min { rows } else { std::iter::once(all).collect() }
 }
 
 #[cfg(test)]
