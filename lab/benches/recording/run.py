@@ -57,7 +57,6 @@ def contenders(folder):
     found = {
         "none": lambda command: command,
         "laggard record": lambda command: [LAGGARD, "record", "-o", folder / "trace.dat", "--", *command],
-        "laggard record --stacks": lambda command: [LAGGARD, "record", "--stacks", "-o", folder / "trace.dat", "--", *command],
     }
     if shutil.which("trace-cmd"):
         found["trace-cmd record"] = lambda command: printed("unshare --mount", command, folder)
