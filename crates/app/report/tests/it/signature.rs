@@ -85,6 +85,7 @@ fn changed(name: &str, outcome: TransactionOutcome, before_s: f64, after_s: f64)
         transaction: name.to_owned(),
         outcome,
         reason: None,
+        quantity: Some(ComparedQuantity::WorkShare),
         before_s: Some(before_s),
         after_s: Some(after_s),
         difference_s: Some(after_s - before_s),
@@ -128,6 +129,7 @@ fn slower() -> SignatureDiff {
         ..changed("Search", TransactionOutcome::Inconclusive, 0.02, 0.05)
     };
     let removed = TransactionDiff {
+        quantity: None,
         after_s: None,
         difference_s: None,
         standard_error_s: None,
@@ -135,8 +137,14 @@ fn slower() -> SignatureDiff {
     };
     let all = vec![
         changed("Home", TransactionOutcome::Slower, 0.004, 0.009),
-        changed("Buy <now>", TransactionOutcome::Slower, 0.1, 0.12),
-        changed("Cart", TransactionOutcome::Faster, 0.02, 0.01),
+        TransactionDiff {
+            quantity: Some(ComparedQuantity::WorkDifference),
+            ..changed("Buy <now>", TransactionOutcome::Slower, 0.1, 0.12)
+        },
+        TransactionDiff {
+            quantity: Some(ComparedQuantity::Time),
+            ..changed("Cart", TransactionOutcome::Faster, 0.02, 0.01)
+        },
         removed,
         unjudged,
         changed("Orders", TransactionOutcome::Same, 0.03, 0.0301),
@@ -199,7 +207,8 @@ fn expected_outputs() {
 fn headlines() {
     assert_eq!(
         slower().headline,
-        "`Home` takes +5.00 ms (+125 %) on `app-1`, and 1 more transaction got slower. 1 transaction could not be compared."
+        "`Home` takes +5.00 ms of CPU (+125 %) on `app-1`, and 1 more transaction got slower. 1 transaction could not be \
+         compared."
     );
     let same = diff(vec![changed("Home", TransactionOutcome::Same, 1.0, 1.0)], DiffVerdict::Same);
     let rest = same.headline.strip_prefix("No transaction got slower or faster, of 1 transaction compared. ");

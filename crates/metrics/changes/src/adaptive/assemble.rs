@@ -225,7 +225,8 @@ fn cautions(evidence: ChangeEvidence<'_>, segments: &[Segment], dated: &[DatedBo
     let saturated = evidence.observations.utilization.len() - evidence.design.rows.len();
     if saturated > 0 {
         cautions.push(format!(
-            "{saturated} windows are left out because the CPU is saturated in them: its use no longer grows with the work."
+            "{saturated} windows are left out because the CPU is saturated in them or directly beside them: its use does not \
+             grow with what completes."
         ));
     }
     if evidence.services.series.is_empty() {

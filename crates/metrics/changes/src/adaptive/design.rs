@@ -29,8 +29,7 @@ pub(super) struct Design {
 impl Design {
     pub(super) fn new(observations: &Observations, settings: &ChangeSettings) -> Design {
         let utilization = &observations.utilization;
-        let rows: Vec<usize> =
-            (0..utilization.len()).filter(|&row| utilization[row] < settings.utilization_max).collect();
+        let rows = unsaturated(observations, settings.utilization_max);
         let (types, rest) = select_types(&observations.counts, &rows);
         let columns = 1 + types.len() + usize::from(!rest.is_empty());
         let mut design = Matrix::zeros(rows.len(), columns);
@@ -63,6 +62,21 @@ impl Design {
     }
 }
 
+/// The rows whose CPU grows with what completes in them: not busier than `most`, and not directly before or after such a window.
+/// While a queue builds up the CPU works on transactions that complete later, and the first of its minutes are part of the window
+/// before. Of a server that is saturated again and again, so that this would leave less than half, all windows below `most`.
+fn unsaturated(observations: &Observations, most: f64) -> Vec<usize> {
+    let windows = &observations.windows;
+    let is_busy = |row: usize| observations.utilization[row] >= most;
+    let is_beside = |row: usize, other: usize| windows[row].abs_diff(windows[other]) == 1 && is_busy(other);
+    let is_near = |row: usize| {
+        (row > 0 && is_beside(row, row - 1)) || (row + 1 < windows.len() && is_beside(row, row + 1))
+    };
+    let below: Vec<usize> = (0..windows.len()).filter(|&row| !is_busy(row)).collect();
+    let separate: Vec<usize> = below.iter().copied().filter(|&row| !is_near(row)).collect();
+    if 2 * separate.len() >= below.len() { separate } else { below }
+}
+
 /// The types with a column of their own, and those that share one.
 fn select_types(counts: &Matrix, rows: &[usize]) -> (Vec<usize>, Vec<usize>) {
     let total = |transaction: usize| rows.iter().map(|&row| counts.get(row, transaction)).sum::<f64>();
@@ -89,4 +103,33 @@ fn scale_columns(design: &mut Matrix) -> Vec<f64> {
         design.row_mut(row).iter_mut().zip(&scale).for_each(|(value, largest)| *value /= largest);
     }
     scale
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(utilization: &[f64], windows: Vec<usize>) -> Vec<usize> {
+        let count = utilization.len();
+        let observations = Observations {
+            window_s: 60.0,
+            windows,
+            counts: Matrix::zeros(count, 1),
+            utilization: utilization.to_vec(),
+            response_s: Matrix::zeros(0, 0),
+            cores: 1.0,
+        };
+        unsaturated(&observations, 0.95)
+    }
+
+    #[test]
+    fn windows_beside_saturated_ones_do_not_count() {
+        let used = [0.5, 0.5, 0.7, 1.0, 0.99, 0.8, 0.5, 0.5];
+        assert_eq!(rows(&used, (0..8).collect()), [0, 1, 6, 7]);
+        // The windows directly after are missing.
+        assert_eq!(rows(&used, vec![0, 1, 2, 3, 4, 15, 16, 17]), [0, 1, 5, 6, 7]);
+        // It is saturated all the time.
+        let often = [0.9, 0.96, 0.9, 0.9, 0.97, 0.9, 0.9, 0.99];
+        assert_eq!(rows(&often, (0..8).collect()), [0, 2, 3, 5, 6]);
+    }
 }

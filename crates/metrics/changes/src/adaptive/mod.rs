@@ -8,12 +8,14 @@
 //! 3. `intervals`: classifies the intervals between cuts as normal, anomalous, or pending (`fit`).
 //! 4. `service_events`: finds the rows at which service times change, from a series per type (`service_series`).
 //! 5. `evidence`: what service times (`shift`) and counts say about a change.
-//! 6. `timeline`: groups normal intervals by model (`relation`) and classifies the boundaries between groups.
+//! 6. `timeline`: groups normal intervals by model (`relation`) and classifies the boundaries between groups; `balanced_regions`
+//!    returns anomalous intervals to their group that used no additional CPU.
 //! 7. `assemble`: dates boundaries exactly (`turning_point`) and assembles the [`Analysis`](crate::Analysis).
 //!
 //! `online` repeats the pipeline over the last windows of a series when `monitor` detects a deviation.
 
 mod assemble;
+mod balanced_regions;
 mod binary_segmentation;
 mod cost_comparison;
 mod design;

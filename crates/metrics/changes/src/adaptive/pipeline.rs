@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 
 use super::assemble::assemble;
+use super::balanced_regions::rejoin_balanced;
 use super::binary_segmentation::cuts;
 use super::design::Design;
 use super::evidence::ChangeEvidence;
@@ -44,7 +45,8 @@ pub fn changes(
     cut_at_events(&design, &services, &mut intervals);
     cut_at_load_steps(observations, &design, settings, &mut intervals);
     let evidence = ChangeEvidence { observations, design: &design, services: &services, settings };
-    let timeline = timeline(evidence, &mut intervals);
+    let mut timeline = timeline(evidence, &mut intervals);
+    rejoin_balanced(evidence, &mut intervals, &mut timeline);
     Ok(assemble(evidence, intervals, timeline))
 }
 

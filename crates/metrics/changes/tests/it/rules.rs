@@ -144,3 +144,40 @@ fn a_rare_type_at_many_times_its_cost_is_not_named() {
     let rare = with_work_after_response(counts, 5, 0.15);
     assert_eq!(kinds(&rare), [(ChangeKind::Unexplained, vec![])]);
 }
+
+/// 25 windows deviate by up to 6 % of the CPU, or by an amount that is always positive: only what adds CPU is foreign.
+#[test]
+fn windows_that_use_what_their_transactions_do_are_no_foreign_load() {
+    let regions = |foreign: &dyn Fn(usize) -> f64| {
+        let mut observations = with_foreign_load(&[(120, 0.9, 0.0), (25, 1.2, 0.0), (120, 1.0, 0.0)]);
+        (120..145).for_each(|row| observations.utilization[row] += foreign(row));
+        let analysis = analyzed(&observations);
+        let is_region = |kind: &SegmentKind| matches!(kind, SegmentKind::Anomalous { .. });
+        analysis.segments.iter().filter(|segment| is_region(&segment.kind)).count()
+    };
+    let mut random = uniform(5);
+    let deviations: Vec<f64> = (0..25).map(|_| 0.06 * random()).collect();
+    let mean = deviations.iter().sum::<f64>() / 25.0;
+    assert_eq!(regions(&|row| deviations[row - 120] - mean), 0);
+    assert_eq!(regions(&|row| (deviations[row - 120] - mean).abs()), 1);
+}
+
+/// A server collapses: for three minutes it is full, and completes an eighth. Part of the minutes before and after are full as well.
+#[test]
+fn the_windows_beside_saturated_ones_are_left_out() {
+    let mut observations = with_foreign_load(&[(200, 1.0, 0.0), (200, 0.6, 0.0)]);
+    let completed =
+        [(198, 0.8, 0.84), (199, 0.12, 1.0), (200, 0.12, 1.0), (201, 0.12, 1.0), (202, 0.4, 0.85)];
+    for (row, share, used) in completed {
+        for kind in 0..2 {
+            let count = observations.counts.get(row, kind) * share;
+            observations.counts.set(row, kind, count);
+            observations.response_s.set(row, kind, 0.5 / share);
+        }
+        observations.utilization[row] = used;
+    }
+    let analysis = analyzed(&observations);
+    assert!(reported(&analysis).is_empty(), "{:?}", analysis.changes);
+    let is_normal = |kind: &SegmentKind| matches!(kind, SegmentKind::Normal { .. });
+    assert!(analysis.segments.iter().all(|segment| is_normal(&segment.kind)), "{:?}", analysis.segments);
+}

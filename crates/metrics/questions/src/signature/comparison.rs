@@ -3,10 +3,13 @@
 //! Shares of the work do not depend on the load, but nothing shows in them that waits without computing, or that slows all
 //! transactions alike. Times without queueing show both, but only between similar loads. So shares are compared at any loads,
 //! and times where the loads are similar.
+//!
+//! Shares divide all of the work in proportion to times, also CPU that transactions use after their response: where there is such
+//! CPU, [`super::work_after_response`] corrects them.
 
 use laggard_changes::SignatureTest;
 use laggard_numeric::{normal_quantile, normal_upper_tail};
-use laggard_report::{ServerSignature, TransactionSignature};
+use laggard_report::{ComparedQuantity, ServerSignature, TransactionSignature};
 
 /// Relative error of the comparison of shares of the work that more windows do not reduce, for each doubling of the load: the
 /// constant is known to about half a percent of the CPU, which is 2.5 % of the work at 20 % load, and schedulers are no ideal
@@ -92,6 +95,7 @@ pub(super) struct Loads {
 /// The values of one transaction that are compared, and when they differ.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct ComparedValues {
+    pub(super) quantity: ComparedQuantity,
     pub(super) before_s: f64,
     pub(super) after_s: f64,
     /// Of the difference.
@@ -107,7 +111,7 @@ impl ComparedValues {
         self.after_s - self.before_s
     }
 
-    fn is_passed(&self) -> bool {
+    pub(super) fn is_passed(&self) -> bool {
         self.difference_s().abs() > self.detectable_s + self.doubt_s
     }
 
@@ -120,13 +124,14 @@ impl ComparedValues {
 }
 
 impl Loads {
-    /// `None` if the sides have no comparable values.
+    /// `work` is the comparison of shares of the work. `None` if the sides have no comparable values.
     pub(super) fn compare(
         self,
+        work: Option<ComparedValues>,
         sides: [Option<&TransactionSignature>; 2],
         test: &SignatureTest,
     ) -> Option<ComparedValues> {
-        let Some(work) = self.work(sides, test) else { return self.times(sides, test) };
+        let Some(work) = work else { return self.times(sides, test) };
         if !self.are_similar() {
             return Some(work);
         }
@@ -146,7 +151,11 @@ impl Loads {
 
     /// Shares of the work. Where the constants of both sides are about the same, their mean is used for both, so that at equal
     /// loads its error cancels out in the difference.
-    fn work(self, sides: [Option<&TransactionSignature>; 2], test: &SignatureTest) -> Option<ComparedValues> {
+    pub(super) fn work(
+        self,
+        sides: [Option<&TransactionSignature>; 2],
+        test: &SignatureTest,
+    ) -> Option<ComparedValues> {
         let [old, new] = sides.map(|side| side?.work_share_s.zip(side?.work_share_error_s));
         let factors = self.both.map_or([1.0; 2], |both| {
             let [old, new] = both.map(|side| side.constant);
@@ -157,8 +166,8 @@ impl Loads {
         });
         let scaled = |(seconds, error): Measured, factor: f64| (factor * seconds, factor * error);
         let (before, after) = (scaled(old?, factors[0]), scaled(new?, factors[1]));
-        let floor = (ERROR_BY_LOAD * self.doublings()).hypot(self.mix_error());
-        Some(comparison(before, after, before.0 * floor, test))
+        let floor_s = before.0 * self.work_error();
+        Some(comparison(ComparedQuantity::WorkShare, [before, after], floor_s, test))
     }
 
     /// Times without queueing.
@@ -168,7 +177,7 @@ impl Loads {
         test: &SignatureTest,
     ) -> Option<ComparedValues> {
         let [old, new] = sides.map(|side| side?.service_time_s.zip(side?.standard_error_s));
-        let times = comparison(old?, new?, 0.0, test);
+        let times = comparison(ComparedQuantity::Time, [old?, new?], 0.0, test);
         Some(ComparedValues {
             doubt_s: self.trust * self.queueing_difference() * times.before_s.abs(),
             ..times
@@ -183,8 +192,18 @@ impl Loads {
         })
     }
 
+    /// Whether transactions queue alike, so that their times without queueing can be compared.
+    pub(super) fn queue_alike(self) -> bool {
+        self.queueing_difference() <= SIMILAR_LOAD
+    }
+
     fn are_similar(self) -> bool {
-        self.queueing_difference() <= SIMILAR_LOAD && self.mix_distance <= SIMILAR_MIX
+        self.queue_alike() && self.mix_distance <= SIMILAR_MIX
+    }
+
+    /// Relative error of shares of the work that more windows do not reduce.
+    pub(super) fn work_error(self) -> f64 {
+        (ERROR_BY_LOAD * self.doublings()).hypot(self.mix_error())
     }
 
     /// Relative error of shares of the work because of another mix.
@@ -202,9 +221,15 @@ impl Loads {
 }
 
 /// `floor_s` is an error of the difference in addition to those of both sides.
-fn comparison(before: Measured, after: Measured, floor_s: f64, test: &SignatureTest) -> ComparedValues {
+fn comparison(
+    quantity: ComparedQuantity,
+    [before, after]: [Measured; 2],
+    floor_s: f64,
+    test: &SignatureTest,
+) -> ComparedValues {
     let standard_error_s = before.1.hypot(after.1).hypot(floor_s);
     ComparedValues {
+        quantity,
         before_s: before.0,
         after_s: after.0,
         standard_error_s,
@@ -251,7 +276,8 @@ mod tests {
         let [old, new] = sides.map(|(time, work)| signature(time, work));
         let test = SignatureTest { change_min: 0.05, standard_errors_min: 3.0, windows_min: 30 };
         let loads = Loads { both: Some([side(0), side(1)]), mix_distance, trust: 0.5 };
-        loads.compare([Some(&old), Some(&new)], &test).expect("both have values")
+        let sides = [Some(&old), Some(&new)];
+        loads.compare(loads.work(sides, &test), sides, &test).expect("both have values")
     }
 
     /// 10 ms of work at 20 % load with 2 % of constant. Another fit of the constant, 3 %, makes 9.44 ms of the same work, 170

@@ -5,6 +5,7 @@
 
 use super::comparison::{ComparedValues, CpuUse, Loads, Measured, standard_errors_of_each};
 use super::server_name;
+use super::work_after_response::{ComparedWork, correct};
 use laggard_changes::SignatureTest;
 use laggard_report::{
     DiffCounts, DiffSide, DiffTest, DiffVerdict, SIGNATURE_DIFF_SCHEMA_VERSION, ServerSignature, Signature,
@@ -213,9 +214,14 @@ impl Unit {
             |transaction: &TransactionSignature| transaction.count * transaction.work_share_s.unwrap_or(0.0);
         let loads = Loads { both, mix_distance: mix_distance([&old, &new], work), trust: correction_share };
         let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+        let works = works([&old, &new], test, loads);
         names
             .into_iter()
-            .map(|name| self.transaction(name, [old.get(name), new.get(name)], test, loads))
+            .map(|name| {
+                let sides = [old.get(name), new.get(name)];
+                let compared = loads.compare(works.get(name.as_str()).copied(), sides, test);
+                self.transaction(name, sides, compared, test, loads)
+            })
             .collect()
     }
 
@@ -223,10 +229,10 @@ impl Unit {
         &self,
         name: &str,
         [old, new]: [Option<&TransactionSignature>; 2],
+        compared: Option<ComparedValues>,
         test: &SignatureTest,
         loads: Loads,
     ) -> TransactionDiff {
-        let compared = loads.compare([old, new], test);
         let windows = |side: Option<&TransactionSignature>| side.map_or(0, |transaction| transaction.windows);
         let figures = TestFigures { compared, windows: [windows(old), windows(new)] };
         let (outcome, reason) = match (old, new) {
@@ -241,6 +247,7 @@ impl Unit {
             transaction: name.to_owned(),
             outcome,
             reason,
+            quantity: compared.as_ref().map(|compared| compared.quantity),
             before_s: value(|compared| compared.before_s).or(old.and_then(|old| old.service_time_s)),
             after_s: value(|compared| compared.after_s).or(new.and_then(|new| new.service_time_s)),
             difference_s: value(ComparedValues::difference_s),
@@ -252,6 +259,22 @@ impl Unit {
             share_after: new.map(|new| new.share),
         }
     }
+}
+
+/// The compared shares of the work of all transactions of a server that have them on both sides, by name.
+fn works<'a>(
+    [old, new]: [&'a BTreeMap<String, TransactionSignature>; 2],
+    test: &SignatureTest,
+    loads: Loads,
+) -> BTreeMap<&'a str, ComparedValues> {
+    let compare = |(name, old): (&'a String, &'a TransactionSignature)| {
+        let new = new.get(name)?;
+        let work = loads.work([Some(old), Some(new)], test)?;
+        Some((name.as_str(), ComparedWork { sides: [old, new], work }))
+    };
+    let (names, mut compared): (Vec<&str>, Vec<ComparedWork<'_>>) = old.iter().filter_map(compare).unzip();
+    correct(&mut compared, loads);
+    std::iter::zip(names, compared.into_iter().map(|one| one.work)).collect()
 }
 
 /// The input of the test.

@@ -2,10 +2,12 @@
 //!
 //! ```text
 //! WindowTable ── ObservedServer (one a server) ── laggard_changes::signature, fit_model ──► Signature
+//! two Signatures ── comparison (each transaction), work_after_response (all of a server) ── diff ──► SignatureDiff
 //! ```
 
 mod comparison;
 mod diff;
+mod work_after_response;
 
 pub use diff::{DiffThresholds, NamedSignature, diff_signatures};
 pub use laggard_changes::SignatureTest;
@@ -13,9 +15,9 @@ pub use laggard_changes::SignatureTest;
 use crate::changes::{ObservedServer, POOLED};
 use crate::sample_summary::{SampleFacts, sample_summary, window_start};
 use laggard_changes::{
-    COUNT_MIN, ChangeKind, ChangeSettings, LoadSlope, ModelSettings, Observations, ServiceTime,
-    TransactionModel, UTILIZATION_MAX, changes, fit_model, load_slope, service_time_at,
-    signature as service_times, work_shares,
+    Analysis, COUNT_MIN, ChangeKind, ChangeSettings, LoadSlope, ModelSettings, Observations, Segment,
+    SegmentKind, ServiceTime, TransactionModel, UTILIZATION_MAX, changes, fit_model, load_slope,
+    service_time_at, signature as service_times, work_shares,
 };
 use laggard_numeric::quantile_nearest_rank;
 use laggard_report::{
@@ -114,6 +116,10 @@ fn missing(signature: &Signature) -> Vec<String> {
 struct MeasuredServer<'a> {
     server: &'a ServerWindows,
     observed: ObservedServer,
+    /// `None` where there is too little data.
+    analysis: Option<Analysis>,
+    /// The rows that are used.
+    rows: Vec<Range<usize>>,
     times: Vec<Option<ServiceTime>>,
     shares: Vec<Option<ServiceTime>>,
     model: Option<TransactionModel>,
@@ -122,19 +128,25 @@ struct MeasuredServer<'a> {
 impl<'a> MeasuredServer<'a> {
     fn of(table: &WindowTable, server: &'a ServerWindows, types_max: usize) -> MeasuredServer<'a> {
         let observed = ObservedServer::of(table, server, types_max);
-        let all = all_rows(&observed.observations);
-        let times = service_times(&observed.observations, &all);
-        let model = fit_model(&observed.observations, &all, &ModelSettings::default());
+        let observations = &observed.observations;
+        let analysis = changes(observations, &ChangeSettings::default(), NonZeroUsize::MIN).ok();
+        let rows = explained_rows(observations, analysis.as_ref());
+        let times = service_times(observations, &rows);
+        let model = fit_model(observations, &rows, &ModelSettings::default());
         let model = model.ok().map(|fitted| fitted.model);
         let constant = model.as_ref().map_or(0.0, |model| model.constant_percent);
-        let shares = work_shares(&observed.observations, &all, constant);
-        MeasuredServer { server, times, shares, model, observed }
+        let shares = work_shares(observations, &rows, constant);
+        MeasuredServer { server, times, shares, model, analysis, rows, observed }
+    }
+
+    fn rows(&self) -> impl Iterator<Item = usize> + '_ {
+        self.rows.iter().cloned().flatten()
     }
 
     fn signature(&self) -> ServerSignature {
         let observations = &self.observed.observations;
-        let windows = observations.utilization.len();
-        let mean = observations.utilization.iter().sum::<f64>() / windows as f64;
+        let windows = self.rows().count();
+        let mean = self.rows().map(|row| observations.utilization[row]).sum::<f64>() / windows as f64;
         let finite = |value: f64| Some(value).filter(|value| value.is_finite());
         let mut transactions: Vec<TransactionSignature> =
             (0..self.observed.transactions.len()).map(|column| self.transaction(column)).collect();
@@ -154,7 +166,7 @@ impl<'a> MeasuredServer<'a> {
 
     fn transaction(&self, column: usize) -> TransactionSignature {
         let counts = &self.observed.observations.counts;
-        let total = |column: usize| (0..counts.rows()).map(|row| counts.get(row, column)).sum::<f64>();
+        let total = |column: usize| self.rows().map(|row| counts.get(row, column)).sum::<f64>();
         let all: f64 = (0..counts.cols()).map(total).sum();
         let known = self.times[column];
         let model_value = |values: fn(&TransactionModel) -> &Vec<f64>| {
@@ -179,8 +191,8 @@ impl<'a> MeasuredServer<'a> {
     /// Quantiles of the service times of the windows, as [`TransactionSignature::distribution_s`].
     fn distribution(&self, column: usize) -> Vec<f64> {
         let observations = &self.observed.observations;
-        let rows = 0..observations.utilization.len();
-        let mut times: Vec<f64> = rows.filter_map(|row| service_time_at(observations, row, column)).collect();
+        let mut times: Vec<f64> =
+            self.rows().filter_map(|row| service_time_at(observations, row, column)).collect();
         times.sort_by(f64::total_cmp);
         if times.is_empty() {
             return Vec::new();
@@ -199,6 +211,13 @@ impl<'a> MeasuredServer<'a> {
             cautions.push(format!(
                 "{busy} of {windows} windows of {name} are at {} % CPU and above and are not used.",
                 UTILIZATION_MAX * 100.0
+            ));
+        }
+        let foreign = observations.utilization.len() - self.rows().count();
+        if foreign > 0 {
+            cautions.push(format!(
+                "{foreign} of {} windows of {name} are not used: something else than transactions used the CPU in them.",
+                observations.utilization.len()
             ));
         }
         if observed.overlapping > 0 {
@@ -226,7 +245,6 @@ impl<'a> MeasuredServer<'a> {
     /// A signature over two versions of the application describes neither.
     fn mixture_caution(&self, table: &WindowTable) -> Option<String> {
         let observations = &self.observed.observations;
-        let analysis = changes(observations, &ChangeSettings::default(), NonZeroUsize::MIN).ok()?;
         let is_other = |kind| {
             matches!(
                 kind,
@@ -236,7 +254,7 @@ impl<'a> MeasuredServer<'a> {
                     | ChangeKind::Rollback { .. }
             )
         };
-        let last = analysis.changes.iter().rfind(|change| is_other(change.kind))?;
+        let last = self.analysis.as_ref()?.changes.iter().rfind(|change| is_other(change.kind))?;
         let since = rfc3339(window_start(table, *observations.windows.get(last.onset.row)?));
         Some(format!(
             "The times of transactions at {} changed within this period, last at {since}: the signature mixes values from \
@@ -248,11 +266,11 @@ impl<'a> MeasuredServer<'a> {
     /// Service times should not depend on load; if they do, the correction for queueing is wrong.
     fn load_caution(&self, name: &str) -> Option<String> {
         let observations = &self.observed.observations;
-        let used = observations.utilization.iter().copied().filter(|&used| used < UTILIZATION_MAX);
+        let used =
+            self.rows().map(|row| observations.utilization[row]).filter(|&used| used < UTILIZATION_MAX);
         let (low, high) = used.fold((1.0_f64, 0.0_f64), |(low, high), used| (low.min(used), high.max(used)));
-        let all = all_rows(observations);
         let depends = |&column: &usize| {
-            let slope: Option<LoadSlope> = load_slope(observations, &all, column);
+            let slope: Option<LoadSlope> = load_slope(observations, &self.rows, column);
             let effect =
                 slope.filter(LoadSlope::is_significant).map(|slope| slope.slope_s.abs() * (high - low));
             let time = self.times[column].map(|time| time.seconds);
@@ -283,8 +301,14 @@ fn server_name(server: &str, tier: &str) -> String {
     }
 }
 
-fn all_rows(observations: &Observations) -> [Range<usize>; 1] {
-    std::array::from_fn(|_| 0..observations.utilization.len())
+/// The rows that are not in an anomalous region: what else runs there is no cost of transactions. All, if too few would be left.
+fn explained_rows(observations: &Observations, analysis: Option<&Analysis>) -> Vec<Range<usize>> {
+    let is_explained = |segment: &&Segment| !matches!(segment.kind, SegmentKind::Anomalous { .. });
+    let segments = analysis.iter().flat_map(|analysis| &analysis.segments);
+    let rows: Vec<Range<usize>> = segments.filter(is_explained).map(|segment| segment.rows.clone()).collect();
+    let count: usize = rows.iter().map(ExactSizeIterator::len).sum();
+    let all = 0..observations.utilization.len();
+    if count >= SignatureTest::default().windows_min { rows } else { std::iter::once(all).collect() }
 }
 
 #[cfg(test)]

@@ -13,5 +13,6 @@ mod measured;
 #[expect(dead_code, reason = "tests of changes use more of it")]
 #[path = "../../../changes/tests/it/queue.rs"]
 mod queue;
+mod signature_sizes;
 mod span_samples;
 mod tpcw_table;

@@ -116,6 +116,31 @@ impl TransactionOutcome {
     }
 }
 
+/// What of a transaction is compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ComparedQuantity {
+    /// Its time at the server without queueing.
+    #[default]
+    Time,
+    /// Its CPU, where all of the server's work is divided in proportion to the times.
+    WorkShare,
+    /// Its CPU, where such shares are wrong because transactions use CPU after their response: the server's additional work, or
+    /// what it does less, belongs to the transactions that changed.
+    WorkDifference,
+}
+
+impl ComparedQuantity {
+    /// The words for it in a table.
+    pub const fn words(self) -> &'static str {
+        match self {
+            ComparedQuantity::Time => "time",
+            ComparedQuantity::WorkShare => "CPU by times",
+            ComparedQuantity::WorkDifference => "CPU by difference",
+        }
+    }
+}
+
 /// Transactions by outcome.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, ToSchema)]
 #[expect(missing_docs, reason = "the fields are named after the outcomes")]
@@ -162,8 +187,9 @@ pub struct TransactionDiff {
     pub outcome: TransactionOutcome,
     /// Why it could not be tested; a phrase.
     pub reason: Option<String>,
-    /// CPU time before by its share of the work, in seconds; where that is not known, or only the waiting changed, time without
-    /// queueing.
+    /// What the seconds are; `null` when nothing is compared.
+    pub quantity: Option<ComparedQuantity>,
+    /// CPU or time before, in seconds.
     pub before_s: Option<f64>,
     /// … and after.
     pub after_s: Option<f64>,

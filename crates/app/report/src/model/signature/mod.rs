@@ -8,8 +8,8 @@ mod diff;
 mod read;
 
 pub use diff::{
-    DiffCounts, DiffSide, DiffTest, DiffVerdict, SIGNATURE_DIFF_SCHEMA_VERSION, SignatureDiff,
-    TransactionDiff, TransactionOutcome,
+    ComparedQuantity, DiffCounts, DiffSide, DiffTest, DiffVerdict, SIGNATURE_DIFF_SCHEMA_VERSION,
+    SignatureDiff, TransactionDiff, TransactionOutcome,
 };
 pub use read::{SignatureReadError, read_signature};
 
@@ -83,7 +83,7 @@ pub struct ServerSignature {
     pub cores: f64,
     /// Whether the input states it.
     pub cores_known: bool,
-    /// Windows with both transactions and utilization.
+    /// Windows with both transactions and utilization, without those in which something else used the CPU.
     pub windows: u64,
     /// Mean utilization over them, 0..1; `None` without any.
     pub utilization_mean: Option<f64>,

@@ -1,6 +1,6 @@
 //! The answers in one or two sentences.
 
-use super::phrases::signed_percent;
+use super::phrases::{of_cpu, signed_percent};
 use crate::names::quoted;
 use crate::numbers;
 use crate::{DiffVerdict, Signature, SignatureDiff, SignatureVerdict, TransactionDiff, TransactionOutcome};
@@ -31,7 +31,7 @@ pub fn signature_headline(signature: &Signature) -> String {
 /// The headline of a comparison, from everything else in the report. Names stand in backticks.
 ///
 /// ```text
-/// `Home` takes +5.00 ms (+125 %) on `app-1`, and 2 more transactions got slower.
+/// `Home` takes +5.00 ms of CPU (+125 %) on `app-1`, and 2 more transactions got slower.
 /// ```
 pub fn diff_headline(diff: &SignatureDiff) -> String {
     let counts = &diff.counts;
@@ -88,7 +88,7 @@ fn by(transaction: &TransactionDiff) -> String {
     let difference = transaction.difference_s.unwrap_or(f64::NAN);
     let ratio = transaction.before_s.filter(|&before| before > 0.0).map(|before| difference / before);
     let ratio = ratio.map_or_else(String::new, |ratio| format!(" ({})", signed_percent(ratio)));
-    format!("{}{ratio}", numbers::signed_seconds(difference))
+    format!("{}{}{ratio}", numbers::signed_seconds(difference), of_cpu(transaction))
 }
 
 fn on(transaction: &TransactionDiff) -> String {

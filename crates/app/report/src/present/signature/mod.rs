@@ -13,8 +13,8 @@ use crate::document::{
 };
 use crate::render::Present;
 use crate::{
-    DiffVerdict, ServerSignature, Signature, SignatureDiff, SignatureVerdict, TransactionDiff,
-    TransactionOutcome, TransactionSignature, names, numbers,
+    ComparedQuantity, DiffVerdict, ServerSignature, Signature, SignatureDiff, SignatureVerdict,
+    TransactionDiff, TransactionOutcome, TransactionSignature, names, numbers,
 };
 
 /// Transactions and servers of a document.
@@ -171,7 +171,7 @@ impl Present for SignatureDiff {
 
 fn differences(transactions: &[TransactionDiff]) -> Section {
     let columns = columns![
-        Text "", Name "transaction", Name "server", Number "before", Number "after", Number "difference",
+        Text "", Name "transaction", Name "server", Text "of", Number "before", Number "after", Number "difference",
         Number "95 %", Number "detectable from"
     ];
     let row = |transaction: &TransactionDiff| {
@@ -188,6 +188,7 @@ fn differences(transactions: &[TransactionDiff]) -> Section {
             Cell::mark(transaction.outcome.word(), tone),
             Cell::name(SpanStyle::Name, &transaction.transaction),
             Cell::name(SpanStyle::Replica, transaction.location()),
+            Cell::text(transaction.quantity.map_or("", ComparedQuantity::words)),
             seconds(transaction.before_s),
             seconds(transaction.after_s),
             difference,
@@ -200,7 +201,11 @@ fn differences(transactions: &[TransactionDiff]) -> Section {
     let table = Table::new("transactions", &columns).preview(PREVIEW);
     let table = table.columns_for(Detail::Page, &["detectable from"]);
     Section::new("transactions", "Transactions")
-        .remark("time without queueing")
-        .introduction("Time at the server without queueing, before and after. What got slower comes first.")
+        .remark("CPU, or time without queueing")
+        .introduction(
+            "CPU of each transaction before and after: all of the server's work divided in proportion to times, or, where transactions \
+             use CPU after their response, the difference of its work divided among those that changed; or its time at the server \
+             without queueing, where the CPU is not known or only the waiting changed. What got slower comes first.",
+        )
         .block(table.at_most(TRANSACTIONS, transactions, row))
 }

@@ -2,9 +2,9 @@
 
 use crate::names::label;
 use crate::numbers;
-use crate::{DiffSide, SignatureDiff, TransactionDiff};
+use crate::{ComparedQuantity, DiffSide, SignatureDiff, TransactionDiff};
 
-/// `takes 9.00 ms instead of 4.00 ms (+5.00 ms, +125 %; windows 120 and 118)`, or why nothing can be said.
+/// `takes 9.00 ms of CPU instead of 4.00 ms (+5.00 ms, +125 %; windows 120 and 118)`, or why nothing can be said.
 pub(crate) fn difference_clause(transaction: &TransactionDiff) -> String {
     let (Some(before), Some(after), Some(difference)) =
         (transaction.before_s, transaction.after_s, transaction.difference_s)
@@ -22,11 +22,20 @@ pub(crate) fn difference_clause(transaction: &TransactionDiff) -> String {
     );
     let reason = transaction.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
     format!(
-        "takes {} instead of {} ({}{ratio}; windows {windows}){reason}",
+        "takes {}{} instead of {} ({}{ratio}; windows {windows}){reason}",
         numbers::seconds(after),
+        of_cpu(transaction),
         numbers::seconds(before),
         numbers::signed_seconds(difference)
     )
+}
+
+/// ` of CPU`, or nothing where the seconds are time.
+pub(super) fn of_cpu(transaction: &TransactionDiff) -> &'static str {
+    match transaction.quantity {
+        Some(ComparedQuantity::WorkShare | ComparedQuantity::WorkDifference) => " of CPU",
+        Some(ComparedQuantity::Time) | None => "",
+    }
 }
 
 /// `+12 %`, `−3.4 %`
