@@ -7,11 +7,13 @@
 //! cargo run --release -p laggard-experiments --example alert_rate -- files PATH… [KEY=VALUE…]
 //! ```
 //!
-//! An evaluation a minute. Keys: `window`, `baseline` (minutes), `slower` (share), `after`, `of`, `resolve`. `days` are
+//! An evaluation a minute. Keys: `window`, `baseline` (minutes), `others` (minutes, `3,5,60`), `slower` (share), `after`, `of`, `resolve`.
+//! *Knowable after*: when someone who is told what is slow could know it ([`oracle`]). `days` are
 //! ordinary days of `profile=NAME` (of all profiles), quiet for some hours, or with `fault=KIND:FACTOR:REPLICAS` for two
-//! hours, where every service has so many replicas, and with `drift=SD` of their minutes; `files` are recorded spans, of which each alert is printed; `part=BEFORE:AFTER` evaluates only so many minutes around its start.
+//! hours or `lasts` minutes, where every service has so many replicas, and with `drift=SD` of their minutes; `files` are recorded spans, of which each alert is printed; `part=BEFORE:AFTER` evaluates only so many minutes around its start.
 #![expect(clippy::print_stdout, reason = "a command-line program")]
 
+mod oracle;
 mod simulated;
 
 use laggard_engine::LocalEngine;
@@ -19,6 +21,7 @@ use laggard_model::{Nanos, Timestamp};
 use laggard_report::rfc3339;
 use laggard_server::alerts::{AlertList, Detection, EvaluationSettings, Rules};
 use laggard_simulate::{PROFILES, Profile, Scenario};
+use oracle::known_after;
 use simulated::{History, Injected, day, faulty, quiet, recorded};
 use std::sync::Arc;
 
@@ -31,7 +34,7 @@ fn main() {
         |index: usize, usual: &str| plain.get(index).map_or_else(|| usual.to_owned(), ToString::to_string);
     let keys = keys.into_iter().map(|key| key.split_once('=').expect("KEY=VALUE"));
     let (of_days, keys): (Vec<_>, Vec<_>) =
-        keys.partition(|(key, _)| ["profile", "fault", "part", "drift"].contains(key));
+        keys.partition(|(key, _)| ["profile", "fault", "lasts", "part", "drift"].contains(key));
     let of_days =
         |requested: &str| of_days.iter().find(|(key, _)| *key == requested).map(|(_, value)| *value);
     let detection = keys.into_iter().fold(usual(), with);
@@ -49,8 +52,11 @@ fn main() {
         }
         "days" => {
             let hours: u32 = argument(3, "24").parse().expect("hours");
-            let fault =
-                of_days("fault").map(|text| (text, Injected::parse(text).expect("KIND:FACTOR:REPLICAS")));
+            let parse = |text| Injected::parse(text).expect("KIND:FACTOR:REPLICAS");
+            let mut fault = of_days("fault").map(|text| (text, parse(text)));
+            if let (Some((_, fault)), Some(minutes)) = (&mut fault, of_days("lasts")) {
+                fault.lasts_s = 60 * minutes.parse::<u32>().expect("minutes");
+            }
             let drift = of_days("drift").map(|text| text.parse().expect("a standard deviation"));
             let profile = of_days("profile").map(|name| Profile::parse(name).expect("a profile"));
             let profiles = profile.map_or_else(|| PROFILES.to_vec(), |profile| vec![profile]);
@@ -102,9 +108,9 @@ fn only_part(history: &mut History, part: &str, detection: &Detection) {
 
 fn print_header() {
     println!(
-        "| fault | system | found after | fires after | operation | incidents | alerts | resolved after its end | fired before it | also during it | wrong service |"
+        "| fault | system | knowable after | found after | fires after | operation | incidents | alerts | resolved after its end | fired before it | also during it | wrong service |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
 }
 
 /// The default of `laggard serve`.
@@ -119,6 +125,10 @@ fn with(detection: Detection, (key, value): (&str, &str)) -> Detection {
     match key {
         "window" => Detection { window: minutes(), ..detection },
         "baseline" => Detection { baseline: minutes(), ..detection },
+        "others" => {
+            let minutes = |text: &str| Nanos::from_secs(60 * text.parse::<u64>().expect("minutes"));
+            Detection { other_windows: value.split(',').map(minutes).collect(), ..detection }
+        }
         "slower" => Detection {
             settings: EvaluationSettings { slower_min: value.parse().expect("a share"), ..settings },
             ..detection
@@ -228,7 +238,9 @@ fn print_fault(history: &History, fault_name: &str, seed: u64, detection: &Detec
     });
     let ended = all.iter().filter_map(|alert| alert.resolved_ns).map(Timestamp::from_unix_ns).max();
     println!(
-        "| {fault_name} | {seed} | {} | {} | {named} | {} | {} | {} | {early} | {again} | {wrong} |",
+        "| {fault_name} | {seed} | {} | {} | {} | {named} | {} | {} | {} | {early} | {again} | {wrong} |",
+        known_after(history)
+            .map_or_else(String::new, |(minutes, calls)| format!("{minutes} min, {calls} calls")),
         when(|step| step.found > 0),
         when(|step| !step.fired.is_empty()),
         alerts.incidents.len(),

@@ -17,6 +17,18 @@ pub(crate) struct History {
     pub(crate) fault: Window,
     /// The services that may be blamed for it, where that is known.
     pub(crate) culprits: Vec<String>,
+    /// What is slow, of a day with a fault that makes calls slower.
+    pub(crate) slow: Option<SlowCalls>,
+}
+
+/// The calls that a fault makes slower.
+pub(crate) struct SlowCalls {
+    /// Service and name of the operation.
+    pub(crate) operation: (String, String),
+    /// The same of its caller, if the time is spent between the two.
+    pub(crate) caller: Option<(String, String)>,
+    /// On these replicas only, if there are any.
+    pub(crate) replicas: Vec<String>,
 }
 
 /// Requests are spread over this many call trees of each of three services.
@@ -33,7 +45,7 @@ pub(crate) fn quiet(seed: u64, hours: u32, rate: u32) -> History {
     let start = Timestamp::from_unix_ns(settings.start_unix_ns);
     let end = start.plus(Nanos::from_secs(u64::from(settings.window_s)));
     let fault = Window { since: end, until: end };
-    History { requests: simulated_requests(&[settings]), start, end, fault, culprits: Vec::new() }
+    History { requests: simulated_requests(&[settings]), start, end, fault, culprits: Vec::new(), slow: None }
 }
 
 /// Four quiet hours, two with a fault, a quiet one.
@@ -58,6 +70,7 @@ pub(crate) fn faulty(scenario: Scenario, seed: u64, rate: u32) -> History {
         end,
         fault: window,
         culprits: Vec::new(),
+        slow: None,
     }
 }
 
@@ -68,6 +81,8 @@ pub(crate) struct Injected {
     pub(crate) factor: f64,
     /// Replicas of every service; those of the profile if absent.
     pub(crate) replicas: Option<u16>,
+    /// How long it lasts, seconds.
+    pub(crate) lasts_s: u32,
 }
 
 impl Injected {
@@ -77,14 +92,14 @@ impl Injected {
         let kind = DayFaultKind::parse(parts.next()?)?;
         let factor = parts.next().map_or(Some(2.0), |part| part.parse().ok())?;
         let replicas = parts.next().map(str::parse).transpose().ok()?;
-        Some(Injected { kind, factor, replicas })
+        Some(Injected { kind, factor, replicas, lasts_s: FAULT_S })
     }
 }
 
 /// Share of the calls that fail or stop short.
 const FAILING_SHARE: f64 = 0.5;
 
-/// An ordinary day with a fault from the fifth to the sixth hour, or a quiet one of so many hours.
+/// An ordinary day with a fault from the fifth hour on, and the hour after it, or a quiet one of so many hours.
 pub(crate) fn day(
     profile: Profile,
     seed: u64,
@@ -98,7 +113,7 @@ pub(crate) fn day(
     if let Some(replicas) = fault.and_then(|fault| fault.replicas) {
         profile = Profile { replicated: 1.0, replicas: [replicas, replicas], ..profile };
     }
-    let (since_s, until_s) = (BEFORE_S, BEFORE_S + FAULT_S);
+    let (since_s, until_s) = (BEFORE_S, BEFORE_S + fault.map_or(0, |fault| fault.lasts_s));
     let injected = fault.map(|fault| DayFault {
         kind: fault.kind,
         seed,
@@ -126,11 +141,19 @@ pub(crate) fn day(
     };
     let requests = Arc::new(Requests::from_traces(ingest.finish(threads), threads));
     let truth = day.truth();
-    let culprits = truth.map(|truth| {
-        let caller = truth.caller.map(|(service, _)| service);
-        [truth.operation.0].into_iter().chain(caller).collect()
+    let culprits = truth.as_ref().map(|truth| {
+        let caller = truth.caller.as_ref().map(|(service, _)| service.clone());
+        [truth.operation.0.clone()].into_iter().chain(caller).collect()
     });
-    Some(History { requests, start, end, fault, culprits: culprits.unwrap_or_default() })
+    let is_slow = injected.is_some_and(|fault| {
+        matches!(fault.kind, DayFaultKind::Operation | DayFaultKind::Replica | DayFaultKind::Edge)
+    });
+    let slow = truth.filter(|_| is_slow).map(|truth| SlowCalls {
+        operation: truth.operation,
+        caller: truth.caller,
+        replicas: truth.replicas,
+    });
+    Some(History { requests, start, end, fault, culprits: culprits.unwrap_or_default(), slow })
 }
 
 /// Recorded spans.
@@ -140,7 +163,14 @@ pub(crate) fn recorded(paths: &[&String]) -> History {
     let traces = laggard_evaluate::read_traces(&paths, threads).expect("spans");
     let requests = Arc::new(Requests::from_traces(traces, threads));
     let (start, end) = requests.extent().expect("some requests");
-    History { requests, start, end, fault: Window { since: end, until: end }, culprits: Vec::new() }
+    History {
+        requests,
+        start,
+        end,
+        fault: Window { since: end, until: end },
+        culprits: Vec::new(),
+        slow: None,
+    }
 }
 
 fn of(scenario: Scenario, seed: u64, length_s: u32, rate: u32) -> Settings {

@@ -41,22 +41,38 @@ const VERDICTS_MAX: usize = 3;
 /// Contents of a tenant's store at an evaluation.
 #[derive(Clone, Copy)]
 struct StoreContents {
+    /// Start of the latest request, by the clocks of its senders, which may be ahead of the server's.
     newest: Timestamp,
     spans: u64,
+    /// When they were first seen, by the server's clock.
+    seen: Timestamp,
+    /// The end of the evaluated window, which is never in the future.
+    evaluated_until: Timestamp,
     /// Evaluations at which new requests had just arrived.
     live: u32,
 }
 
 impl StoreContents {
-    fn is_as(&self, before: &StoreContents) -> bool {
-        (self.newest, self.spans) == (before.newest, before.spans)
+    /// Contents at a time of the server's clock, and what is remembered of the last evaluation.
+    fn new(newest: Timestamp, spans: u64, before: Option<StoreContents>, at: Timestamp) -> StoreContents {
+        let same = before.filter(|before| (before.newest, before.spans) == (newest, spans));
+        let seen = same.map_or(at, |same| same.seen);
+        let contents = StoreContents { newest, spans, seen, evaluated_until: newest.min(at), live: 0 };
+        let live = before.map_or(0, |before| before.live);
+        let has_arrived = contents.latest() > at.minus(SILENT_AFTER);
+        StoreContents { live: if has_arrived { live.saturating_add(1) } else { live }, ..contents }
     }
 
-    /// Counts this evaluation.
-    fn after(self, before: Option<StoreContents>, at: Timestamp) -> StoreContents {
-        let live = before.map_or(0, |before| before.live);
-        let has_arrived = self.newest > at.minus(SILENT_AFTER);
-        StoreContents { live: if has_arrived { live.saturating_add(1) } else { live }, ..self }
+    /// When the latest request was made: no later than it was seen, whatever its sender's clock says.
+    fn latest(&self) -> Timestamp {
+        self.newest.min(self.seen)
+    }
+
+    /// Whether these were evaluated when the contents were those `before`. Requests dated ahead of the server's clock are not
+    /// until their time has come, unless they are so far ahead that it would take too many evaluations.
+    fn are_known(&self, before: &StoreContents, at: Timestamp) -> bool {
+        (self.newest, self.spans) == (before.newest, before.spans)
+            && (self.newest <= before.evaluated_until || self.newest > at.plus(DATA_AGE_MAX))
     }
 }
 
@@ -100,11 +116,10 @@ async fn evaluate_tenant(
 ) -> Option<StoreContents> {
     let now = now();
     let store = tenant.store.figures();
-    let contents =
-        store.newest.map(|newest| StoreContents { newest, spans: store.spans, live: 0 }.after(before, now));
+    let contents = store.newest.map(|newest| StoreContents::new(newest, store.spans, before, now));
     let lack_requests = alerts.tenant_alerts.tenant(&tenant.name).state().alerts.lack_requests();
     let is_silent = contents.is_some_and(|contents| is_silent(contents, now, lack_requests));
-    let end = contents.map(|contents| if is_silent { now } else { contents.newest.min(now) });
+    let end = contents.map(|contents| if is_silent { now } else { contents.evaluated_until });
     let run = EvaluationRun { alerts: alerts.clone(), at: now, end, is_silent };
     let skipped = unsuitable(&alerts.tenants, tenant).or_else(|| run.skip(contents, before));
     let permit = match skipped {
@@ -153,8 +168,8 @@ async fn evaluate_tenant(
 
 /// Whether requests stopped arriving.
 fn is_silent(contents: StoreContents, at: Timestamp, lack_requests: bool) -> bool {
-    let is_known = contents.live >= LIVE_EVALUATIONS && contents.newest >= at.minus(DATA_AGE_MAX);
-    contents.newest <= at.minus(SILENT_AFTER) && (is_known || lack_requests)
+    let is_known = contents.live >= LIVE_EVALUATIONS && contents.latest() >= at.minus(DATA_AGE_MAX);
+    contents.latest() <= at.minus(SILENT_AFTER) && (is_known || lack_requests)
 }
 
 /// Leaves processors free for the queries of people.
@@ -201,7 +216,8 @@ impl EvaluationRun {
                 "the latest requests are older than the window; imported historical data never triggers alerts",
             ));
         }
-        let is_known = before.zip(contents).is_some_and(|(before, contents)| contents.is_as(&before));
+        let is_known =
+            before.zip(contents).is_some_and(|(before, contents)| contents.are_known(&before, self.at));
         (is_known && !self.is_silent)
             .then(|| Skipped::new(EvaluationOutcome::NothingNew, "no new requests since the last evaluation"))
     }
@@ -398,5 +414,52 @@ pub(super) fn log_changes(tenant: &str, tenant_alerts: &TenantAlerts, changes: &
             why = alert.ended,
             "an alert is resolved"
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn time(second: i64) -> Timestamp {
+        Timestamp::from_unix_ns(second * 1_000_000_000)
+    }
+
+    #[test]
+    fn requests_ahead_of_the_clock_are_known_when_a_window_has_reached_them() {
+        let first = StoreContents::new(time(1_005), 10, None, time(1_000));
+        assert_eq!(first.evaluated_until, time(1_000), "no window ends in the future");
+        let second = StoreContents::new(time(1_005), 10, Some(first), time(1_060));
+        assert!(!second.are_known(&first, time(1_060)), "five seconds of them were not evaluated");
+        assert_eq!(second.evaluated_until, time(1_005));
+        let third = StoreContents::new(time(1_005), 10, Some(second), time(1_120));
+        assert!(third.are_known(&second, time(1_120)));
+        let new = StoreContents::new(time(1_005), 11, Some(second), time(1_120));
+        assert!(!new.are_known(&second, time(1_120)));
+    }
+
+    #[test]
+    fn requests_far_ahead_of_the_clock_are_not_evaluated_again_and_again() {
+        let first = StoreContents::new(time(90_000), 10, None, time(1_000));
+        let second = StoreContents::new(time(90_000), 10, Some(first), time(1_060));
+        assert!(second.are_known(&first, time(1_060)));
+    }
+
+    /// A sender whose clock is an hour ahead does not hide that requests stop.
+    #[test]
+    fn requests_that_stop_are_missed_whatever_the_clocks_of_their_senders_say() {
+        for ahead in [0, 3_600] {
+            let mut before = None;
+            let mut contents = |minute: i64, spans: u64| {
+                let newest = time(60 * minute.min(20) + ahead);
+                let contents = StoreContents::new(newest, spans, before, time(60 * minute));
+                before = Some(contents);
+                is_silent(contents, time(60 * minute), false)
+            };
+            assert!((1..=20).all(|minute| !contents(minute, 100 * minute as u64)));
+            assert!(!contents(21, 2_000), "for a minute");
+            assert!((22..=35).all(|minute| contents(minute, 2_000)), "{ahead} s ahead");
+            assert!(!contents(36, 2_000), "after a quarter of an hour nothing is evaluated");
+        }
     }
 }

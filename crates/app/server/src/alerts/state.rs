@@ -98,13 +98,37 @@ impl Detection {
     }
 }
 
-/// The shorter window, and the longer ones, each longer than the one before.
+/// The shorter windows, and the longer ones, each longer than the one before.
 fn other_windows(settings: &AlertSettings) -> Vec<Nanos> {
-    let [window, short, long, longest] =
-        [settings.window, settings.short_window, settings.long_window, settings.longest_window]
-            .map(|length| length.nanos());
+    let [window, shortest, short, long, longest] = [
+        settings.window,
+        settings.shortest_window,
+        settings.short_window,
+        settings.long_window,
+        settings.longest_window,
+    ]
+    .map(|length| length.nanos());
+    let still_shorter = Some(shortest).filter(|shortest| *shortest < window.min(short));
     let shorter = Some(short).filter(|short| *short < window);
     let longer = Some(long).filter(|long| *long > window);
     let still_longer = Some(longest).filter(|longest| *longest > window.max(long));
-    [shorter, longer, still_longer].into_iter().flatten().collect()
+    [still_shorter, shorter, longer, still_longer].into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_other_window_is_shorter_or_longer_than_the_next() {
+        let minutes = |change: fn(&mut AlertSettings)| -> Vec<u64> {
+            let mut settings = AlertSettings::default();
+            change(&mut settings);
+            other_windows(&settings).into_iter().map(|length| length.ns() / 60_000_000_000).collect()
+        };
+        assert_eq!(minutes(|_| ()), [3, 5, 60, 360]);
+        assert_eq!(minutes(|settings| settings.window = "4m".parse().unwrap()), [3, 60, 360]);
+        assert_eq!(minutes(|settings| settings.short_window = "2m".parse().unwrap()), [2, 60, 360]);
+        assert_eq!(minutes(|settings| settings.long_window = "6h".parse().unwrap()), [3, 5, 360]);
+    }
 }

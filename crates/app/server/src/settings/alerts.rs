@@ -24,6 +24,8 @@ settings! {
         baseline ("alerts.baseline"): Length = Length::from_secs(2 * 3600), within(MILLISECOND, DAY);
         /// A shorter window, for what makes a large difference; unused unless shorter than `alerts.window`
         short_window ("alerts.short_window"): Length = Length::from_secs(300), within(MILLISECOND, DAY);
+        /// A still shorter one; unused unless shorter than `alerts.short_window`
+        shortest_window ("alerts.shortest_window"): Length = Length::from_secs(180), within(MILLISECOND, DAY);
         /// A longer window for what is called rarely; unused unless longer than `alerts.window`
         long_window ("alerts.long_window"): Length = Length::from_secs(3_600), within(MILLISECOND, DAY);
         /// A still longer one; unused unless longer than `alerts.long_window`

@@ -27,8 +27,8 @@ pub struct Detection {
     pub window: Nanos,
     /// Length of the baseline before it.
     pub baseline: Nanos,
-    /// Lengths of other windows: shorter ones for what is large, longer ones for operations and replicas that are called rarely.
-    /// Each is evaluated a few times in its length, where it fits into memory.
+    /// Lengths of other windows: shorter ones for what is large, which soon have nothing but slow calls, longer ones for operations
+    /// and replicas that are called rarely. Each is evaluated a few times in its length, where it fits into memory.
     pub other_windows: Vec<Nanos>,
     /// From which slow-down on an operation counts.
     pub settings: EvaluationSettings,
@@ -49,8 +49,9 @@ const CERTAIN_LEVEL: f64 = 1e-3;
 const OWN_LEVEL: f64 = 1e-4;
 /// The same by a shorter window, whose few minutes differ more from each other than the method can know from an hour.
 const SHORT_LEVEL: f64 = 1e-5;
-/// Length of the baseline of a shorter window as a multiple of the window.
+/// Length of the baseline of a shorter window as a multiple of the window, and its minimum.
 const SHORT_BASELINE: u64 = 12;
+const SHORT_BASELINE_MIN: Nanos = Nanos::from_secs(3_600);
 
 /// A window and its baseline.
 #[derive(Clone, Copy)]
@@ -93,7 +94,7 @@ impl Detection {
     fn other_compared(&self, length: Nanos, end: Timestamp) -> Compared {
         let times = |factor: u64| Nanos::from_ns(length.ns().saturating_mul(factor));
         let baseline = match length < self.window {
-            true => times(SHORT_BASELINE).min(self.baseline),
+            true => times(SHORT_BASELINE).max(SHORT_BASELINE_MIN).min(self.baseline),
             false => times(LONG_BASELINE).max(self.baseline),
         };
         Compared::last(length, baseline, end)
@@ -103,6 +104,11 @@ impl Detection {
     pub fn baselines(&self, end: Timestamp) -> impl Iterator<Item = Window> {
         let others = self.other_windows.iter().map(move |length| self.other_compared(*length, end));
         [self.compared(end)].into_iter().chain(others).map(|compared| compared.baseline)
+    }
+
+    /// The lengths of the windows that are shorter than the usual one.
+    fn shorter_windows(&self) -> impl Iterator<Item = Nanos> {
+        self.other_windows.iter().copied().filter(|length| *length < self.window)
     }
 
     /// The other windows that are to be evaluated again.
@@ -168,7 +174,7 @@ impl Detection {
         for length in self.due(alerts, end) {
             let compared = self.other_compared(length, end);
             let (window, baseline) = (compared.window.into(), compared.baseline.into());
-            let findings = study.lasting(study.other_findings(compared), compared, &day);
+            let findings = study.lasting(study.other_findings(length, compared), compared, &day);
             evaluation.others.retain(|other| other.length_ns != length.ns());
             evaluation.others.push(WindowEvaluation { length_ns: length.ns(), window, baseline, findings });
         }
@@ -258,23 +264,28 @@ impl Study<'_> {
 
     /// Whether any shorter window has a baseline.
     fn can_compare_shorter(&self) -> bool {
-        let shorter = self.detection.other_windows.iter().filter(|&&length| length < self.detection.window);
-        shorter.map(|&length| self.detection.other_compared(length, self.end)).any(|compared| {
-            let requests = complete(self.requests, compared.window);
-            requests >= self.detection.settings.requests_min
-                && complete(self.requests, compared.baseline) >= requests
+        self.detection.shorter_windows().any(|length| {
+            let compared = self.detection.other_compared(length, self.end);
+            complete(self.requests, compared.window) >= self.detection.settings.requests_min
+                && self.has_baseline(length, compared)
         })
     }
 
-    /// The findings of another window; none where too little came before it: less than half as much, or less than as much
-    /// before a shorter one, since a system that has just started is not yet as fast as it will be.
-    fn other_findings(&self, compared: Compared) -> Vec<Finding> {
-        let Compared { window, baseline } = compared;
-        let settings = self.detection.settings;
-        let least = if self.is_short(window) { 1.0 } else { 0.5 };
-        if (complete(self.requests, baseline) as f64) < least * complete(self.requests, window) as f64 {
+    /// Whether enough came before another window: half as much, or before a shorter one as much as the longest of these has, since
+    /// a system that has just started is not yet as fast as it will be.
+    fn has_baseline(&self, length: Nanos, compared: Compared) -> bool {
+        let longest = self.detection.shorter_windows().max().filter(|_| length < self.detection.window);
+        let least = longest.map_or(0.5, |longest| longest.ns() as f64 / length.ns().max(1) as f64);
+        let requests = |window| complete(self.requests, window) as f64;
+        requests(compared.baseline) >= least * requests(compared.window)
+    }
+
+    /// The findings of another window; none where too little came before it.
+    fn other_findings(&self, length: Nanos, compared: Compared) -> Vec<Finding> {
+        if !self.has_baseline(length, compared) {
             return Vec::new();
         }
+        let (Compared { window, baseline }, settings) = (compared, self.detection.settings);
         let evaluation = evaluate(self.requests, window, baseline, settings, self.engine);
         evaluation.map_or_else(|_| Vec::new(), |evaluation| evaluation.findings)
     }

@@ -148,7 +148,10 @@ fn recent(seconds: i64) -> Batch {
 
 /// Some requests until now, one in each interval.
 fn recent_every(interval: i64, requests: i64) -> Batch {
-    let now = super::super::parameters::now().unix_ns();
+    until_time(super::super::parameters::now().unix_ns(), interval, requests)
+}
+
+fn until_time(now: i64, interval: i64, requests: i64) -> Batch {
     let mut batch = Batch::default();
     for index in 0..requests {
         let start = now - (requests - index) * interval;
@@ -214,6 +217,22 @@ async fn a_fair_sample_of_too_much_data_is_evaluated() {
     let evaluated = evaluated(&server, "evaluated").await;
     assert_eq!(evaluated["last_evaluated"]["sampled_one_in"], 4, "{evaluated}");
     assert_eq!(evaluated["alerts"], json!([]));
+    server.state.stopping.cancel();
+}
+
+/// No further request arrives that would start an evaluation.
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_of_hosts_whose_clocks_are_ahead_are_evaluated_when_their_time_comes() {
+    let server = TestServer::with(|settings| {
+        often(settings);
+        settings.alerts.requests_min = 10;
+    })
+    .await;
+    let end = super::super::parameters::now().unix_ns() + 3 * SECOND;
+    server.append(until_time(end, SECOND, 200)).await;
+    crate::alerts::start(&server.state.alerts);
+    let newest = json!(end - SECOND);
+    until(&server, |answer| answer["last_evaluated"]["window"]["until_ns"] == newest).await;
     server.state.stopping.cancel();
 }
 
