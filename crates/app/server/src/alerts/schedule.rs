@@ -447,7 +447,7 @@ mod tests {
 
     /// A sender whose clock is an hour ahead does not hide that requests stop.
     #[test]
-    fn requests_that_stop_are_missed_whatever_the_clocks_of_their_senders_say() {
+    fn requests_that_stop_are_missed_even_if_clocks_of_senders_are_ahead() {
         for ahead in [0, 3_600] {
             let mut before = None;
             let mut contents = |minute: i64, spans: u64| {
