@@ -23,7 +23,9 @@ const QUIET_S: i64 = 545;
 /// The first request is this old, so that later ones have room: a window may not end in the future.
 const AGE_S: i64 = 1_300;
 /// Passes of each phase until requests come slowly.
-const LONG_PASSES: usize = 20;
+const LONG_PASSES: usize = 8;
+/// Passes of each phase with kills at random times: later ones leave the server time to send again what was refused.
+const KILLED_PASSES: usize = 30;
 /// A server notifies of a worse incident ten minutes after its last message; the stored time is set back by this instead.
 const WORSE_AFTER_NS: i64 = 601 * SECOND;
 /// One step in this number has a kill at a random time, at most this long after its requests were sent.
@@ -180,8 +182,13 @@ impl Drill<'_> {
         let started = Instant::now();
         let mut passes = 0;
         while self.receiver.inbox().keys.len() < messages || self.is_unconfirmed() {
-            // A message that was refused is sent again after seconds, in which a fast machine would reach the present.
-            self.pass(if passes < LONG_PASSES { 10 } else { 1 }, call_ms, true);
+            // A message that was refused is sent again after seconds, in which a fast machine would reach the present, and kills
+            // on a slow one would follow each other.
+            let with_kills = passes < KILLED_PASSES;
+            self.pass(if passes < LONG_PASSES { 10 } else { 1 }, call_ms, with_kills);
+            if !with_kills {
+                std::thread::sleep(Duration::from_secs(1));
+            }
             passes += 1;
             let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time after 1970");
             assert!(self.second < now.as_secs() as i64, "{:?}", self.receiver.inbox().messages);
