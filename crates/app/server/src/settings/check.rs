@@ -37,6 +37,9 @@ impl ServeSettings {
         self.check_exposure(!tokens.is_empty())?;
         check_objectives(&self.objectives)?;
         check_trace_sources(&self.trace_sources, self.tenants.enabled)?;
+        if self.store.role == ServerRole::Query && !self.trace_sources.is_empty() {
+            return Err(SettingError::new("trace_sources: a server with store.role query takes no data"));
+        }
         let alerts = self.alerts.read_files()?;
         Ok(CheckedSettings { raw: self, tokens: tokens.into(), alerts })
     }

@@ -3,6 +3,7 @@
 #[cfg(feature = "s3")]
 use super::bucket::{Buckets, ConditionalPuts, Interruptible};
 use super::claimed_prefix::{SharedStore, flush, import, spans};
+use super::store_commands::text;
 use super::{Running, TRACE, TRACE_PATH};
 use serde_json::Value;
 use std::time::{Duration, Instant};
@@ -89,6 +90,11 @@ fn a_server_refuses_what_is_not_its_role() {
     shared.refused(data[0].path(), &QUERY).fails(3, &["write-ahead log", "/a", "another data folder"]);
     let alone = crate::outcome::laggard(&["serve", "--data", "x", "--set", "store.role=query"]);
     alone.fails(2, &["store.role needs store.url"]);
+    let sources = data[1].path().join("sources.yaml");
+    std::fs::write(&sources, "trace_sources:\n  - {name: a, kind: jaeger, url: 'http://localhost:1'}\n")
+        .unwrap();
+    let pulling = shared.refused(data[1].path(), &[&["--config", text(&sources)], &QUERY[..]].concat());
+    pulling.fails(2, &["trace_sources", "takes no data"]);
 }
 
 #[test]
