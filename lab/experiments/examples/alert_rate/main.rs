@@ -8,7 +8,7 @@
 //! ```
 //!
 //! An evaluation a minute. Keys: `window`, `baseline` (minutes), `others` (minutes, `3,5,60`), `slower` (share), `after`, `of`, `resolve`.
-//! *Knowable after*: when someone who is told what is slow could know it ([`oracle`]). `days` are
+//! *Knowable after*: how soon it could be detected with operation and onset given ([`oracle`]). `days` are
 //! ordinary days of `profile=NAME` (of all profiles), quiet for some hours, or with `fault=KIND:FACTOR:REPLICAS` for two
 //! hours or `lasts` minutes, where every service has so many replicas, and with `drift=SD` of their minutes; `files` are recorded spans, of which each alert is printed; `part=BEFORE:AFTER` evaluates only so many minutes around its start.
 #![expect(clippy::print_stdout, reason = "a command-line program")]

@@ -1,5 +1,5 @@
-//! When a fault is known to someone who is told what is slow, and since when, and compares the mean logarithm of its calls with that of
-//! the two hours before. Calls with two modes are compared better by ranks, as the server does.
+//! How soon a fault could be detected at best: with the operation, its replicas, and the onset given, by comparing the mean logarithm of
+//! its calls with that of the two hours before. Calls with two modes are compared better by ranks, as the server does.
 
 use crate::simulated::{History, SlowCalls};
 use laggard_diagnose::{Population, Subject, SubjectCall, subject_calls};
@@ -7,7 +7,7 @@ use laggard_engine::LocalEngine;
 use laggard_model::{Nanos, Timestamp};
 use std::collections::BTreeMap;
 
-/// Standard errors that make it known, as many as confirm a finding of the server.
+/// Standard errors that count as detection, as many as confirm a finding of the server.
 const ERRORS_MIN: f64 = 4.0;
 const USUAL: Nanos = Nanos::from_secs(7_200);
 
