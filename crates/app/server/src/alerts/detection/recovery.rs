@@ -63,10 +63,11 @@ pub(super) fn recovery(
     if let Some(few_slow) = FewSlow::of(usual_calls, all.clone()) {
         return Some(few_slow.recovery(evident_until, until));
     }
-    let recent =
-        |length: Nanos| all.partition_point(|call| call.start <= until.minus(length).max(evident_until));
+    let length_of =
+        |from: Timestamp, to: Timestamp| to.since(from).non_negative().map_or(0, Nanos::ns) as f64;
     for length in RECENT {
-        let (slow, latest) = all.split_at(recent(length));
+        let from = until.minus(length).max(evident_until);
+        let (slow, latest) = all.split_at(all.partition_point(|call| call.start <= from));
         let slow_calls = slow.len();
         // Where the onset is not known, the calls before the latest are slow in part only; then what was said when it was found
         // is more.
@@ -74,10 +75,11 @@ pub(super) fn recovery(
             true => (mean_log(slow) - usual.mean).max(factor.ln()),
             false => factor.ln(),
         };
-        let earlier = until.minus(length).since(since).non_negative().unwrap_or(Nanos::ZERO);
-        let expected = slow_calls as f64 * length.ns() as f64 / earlier.ns().max(1) as f64;
+        let before = length_of(since, from);
+        let expected = if before > 0.0 { slow_calls as f64 * length_of(from, until) / before } else { 0.0 };
         let is_gone = latest.is_empty() && expected >= EXPECTED_MIN;
-        if is_gone && anywhere(Window { since: until.minus(length), until }).len() >= CALLS_MIN {
+        let after = from.plus(Nanos::from_ns(1));
+        if is_gone && anywhere(Window { since: after, until }).len() >= CALLS_MIN {
             return Some(Recovery::Recovered);
         }
         if slow < FACTOR_MIN.ln() || latest.len() < CALLS_MIN {

@@ -306,6 +306,22 @@ fn a_slowdown_ends_when_the_latest_calls_are_fast() {
     assert_eq!(recovery(305), Some(Recovery::Recovered), "while the window still has slow minutes");
 }
 
+/// A server that is restarted evaluates the window again in which it found the slowdown.
+#[test]
+fn a_slowdown_is_not_over_before_there_are_later_calls() {
+    let requests = requests(0..400, |at| at >= 180);
+    let mut alerts = AlertList::default();
+    watch(&mut alerts, &requests, 150, 200);
+    let mut recovery = |evident: i64| {
+        alerts.active[0].evident_until_ns = minute(evident).unix_ns();
+        evaluation(&alerts, &requests, 200).unwrap().recoveries.into_values().next()
+    };
+    assert_eq!(
+        [199, 200, 201].map(&mut recovery),
+        [Some(Recovery::StillSlow), Some(Recovery::Unknown), Some(Recovery::Unknown)]
+    );
+}
+
 #[test]
 fn rare_calls_have_findings_in_a_longer_window() {
     // Every 45th request is slow: one in seven and a half minutes, too few in a quarter of an hour.

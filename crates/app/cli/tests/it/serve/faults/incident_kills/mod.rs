@@ -191,8 +191,13 @@ impl Drill<'_> {
             }
             passes += 1;
             let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time after 1970");
-            assert!(self.second < now.as_secs() as i64, "{:?}", self.receiver.inbox().messages);
-            assert!(started.elapsed() < PATIENCE, "{:?}", self.receiver.inbox().messages);
+            let has_room = self.second < now.as_secs() as i64;
+            assert!(
+                has_room && started.elapsed() < PATIENCE,
+                "message {messages} after {passes} passes: {:?}, {}",
+                self.receiver.inbox().messages,
+                fs::read_to_string(self.alerts_file()).unwrap_or_default()
+            );
         }
     }
 
