@@ -1,7 +1,7 @@
 //! The memory budget for open data.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::{Mutex, MutexGuard, Notify};
 
@@ -11,7 +11,7 @@ pub struct SharedMemory {
     inner: Arc<SharedUse>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct SharedUse {
     /// Bytes of open data.
     open: AtomicUsize,
@@ -20,7 +20,20 @@ struct SharedUse {
     stores: AtomicUsize,
     /// Held by the store that compacts: each job needs the memory of a segment's spans.
     compacting: Mutex<()>,
-    compaction_waits: AtomicBool,
+    /// Bytes that a job may need.
+    compaction: AtomicUsize,
+}
+
+impl Default for SharedUse {
+    fn default() -> SharedUse {
+        SharedUse {
+            open: AtomicUsize::new(0),
+            freed: Notify::new(),
+            stores: AtomicUsize::new(0),
+            compacting: Mutex::new(()),
+            compaction: AtomicUsize::new(usize::MAX),
+        }
+    }
 }
 
 impl SharedMemory {
@@ -35,13 +48,14 @@ impl SharedMemory {
         bytes / self.inner.stores.load(Ordering::Relaxed).max(1)
     }
 
-    /// Whether compaction waits for memory from now on, in all stores.
-    pub fn set_compaction_waits(&self, waits: bool) {
-        self.inner.compaction_waits.store(waits, Ordering::Relaxed);
+    /// Sets how much memory a compaction may need from now on, bytes; unlimited at first. With less it merges fewer spans at a
+    /// time, and with too little for that it waits.
+    pub fn set_compaction_bytes(&self, bytes: usize) {
+        self.inner.compaction.store(bytes, Ordering::Relaxed);
     }
 
-    pub(crate) fn compaction_waits(&self) -> bool {
-        self.inner.compaction_waits.load(Ordering::Relaxed)
+    pub(crate) fn compaction_bytes(&self) -> usize {
+        self.inner.compaction.load(Ordering::Relaxed)
     }
 
     /// The turn of one store to compact; the next one's when it is dropped.

@@ -27,7 +27,7 @@ pub(crate) async fn supervise(state: AppState, run_time: Duration, return_freed_
         }
         state.api.running.end_overdue(run_time);
         state.memory.measure();
-        state.tenants.store_memory().set_compaction_waits(state.memory.is_short());
+        state.tenants.store_memory().set_compaction_bytes(state.memory.free_in_background());
         if may_again(expired, EXPIRED) {
             expire_caches(&state, IDLE);
             expired = Some(Instant::now());

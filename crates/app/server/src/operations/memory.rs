@@ -2,9 +2,10 @@
 //!
 //! ```text
 //! half                for questions: what they would read is estimated before, and how much they need is reserved
-//! 60 %                caches lose what was not used just now, one long question and one short one run at a time
-//! 70 %                telemetry is refused for now: its senders send it again, and nobody looks at a page meanwhile
-//! 80 %                caches are dropped, the newest large question is ended, and none begins; questions reserve up to here
+//! 50 %                caches lose what was not used just now, one long question and one short one run at a time
+//! 60 %                telemetry is refused for now: its senders send it again, and nobody looks at a page meanwhile
+//! 80 %                caches are dropped, the newest large question is ended, and none begins; questions reserve up to here, and
+//!                     compaction merges as much at a time as fits below
 //! 90 %                queries of pages reserve up to here
 //! all                 the newest question is ended, short ones and queries of pages among them
 //! ```
@@ -12,7 +13,8 @@
 //! The shares are of the limit less what may come between two measurements: 192 MiB, at most a sixth.
 //!
 //! Open traces, decoded slices, and the graphs of a question have limits of their own, a quarter of it each at most; messages on their
-//! way, merged windows, answers, the requests that are read for a page, and the windows and samples of a question an eighth.
+//! way, merged windows, answers, and the windows and samples of a question an eighth, the requests that are read for a page, which exist
+//! twice while it is answered, a sixteenth.
 
 use super::process::resident_bytes;
 use laggard_model::Timestamp;
@@ -24,8 +26,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Shares of the limit from which caches are dropped, telemetry is refused, and questions are ended.
-const TIGHT: f64 = 0.6;
-const FULL: f64 = 0.7;
+const TIGHT: f64 = 0.5;
+const FULL: f64 = 0.6;
 const SHORT: f64 = 0.8;
 /// Share up to which queries of pages reserve memory.
 const QUERIES: f64 = 0.9;
@@ -83,7 +85,7 @@ impl ProcessMemory {
 
     /// For the slices of one window that a page reads.
     pub(crate) fn page_bytes(&self) -> u64 {
-        self.limit / 8
+        self.limit / 16
     }
 
     /// For the graphs of one question about kernel traces.
@@ -191,6 +193,13 @@ impl ProcessMemory {
         self.try_reserve(bytes, SHORT).then(|| ReservedMemory { memory: self.clone(), bytes })
     }
 
+    /// What work of the server's own may need now, bytes, without reserving it.
+    pub(crate) fn free_in_background(&self) -> usize {
+        let used =
+            self.resident.load(Ordering::Relaxed).saturating_add(self.reserved.load(Ordering::Relaxed));
+        usize::try_from(self.share(SHORT).saturating_sub(used)).unwrap_or(usize::MAX)
+    }
+
     async fn reserve(
         self: &Arc<Self>,
         bytes: u64,
@@ -296,11 +305,15 @@ mod tests {
             let memory = ProcessMemory::with_resident(840, resident);
             [memory.is_tight(), memory.is_full(), memory.is_short(), memory.is_exhausted()]
         };
-        assert_eq!(measures(420), [false; 4], "60 % of 700 bytes");
-        assert_eq!(measures(489), [true, false, false, false]);
+        assert_eq!(measures(350), [false; 4], "half of 700 bytes");
+        assert_eq!(measures(420), [true, false, false, false]);
         assert_eq!(measures(560), [true, true, false, false]);
         assert_eq!(measures(700), [true, true, true, false]);
         assert_eq!(measures(701), [true; 4]);
+        assert_eq!(
+            [420, 600].map(|used| ProcessMemory::with_resident(840, used).free_in_background()),
+            [140, 0]
+        );
         assert_eq!(ProcessMemory::with_resident(9 << 30, 0).share(1.0), (9 << 30) - (192 << 20));
         assert_eq!(ProcessMemory::with_resident(1 << 30, 0).calls_max(), 6_710_886);
         assert_eq!(ProcessMemory::with_resident(1 << 30, 0).at_most_a_quarter(512 << 20), 256 << 20);

@@ -34,6 +34,12 @@ impl SegmentLimits {
         let spans_max = (memory_bytes / WRITTEN_SPAN_BYTES).clamp(SPANS_MAX_LEAST, limits.spans_max);
         SegmentLimits { spans_max, ..limits }
     }
+
+    /// These, as far as memory allows now; `None` where it does not suffice for a small segment.
+    pub(crate) fn with_free_memory(self, bytes: usize) -> Option<SegmentLimits> {
+        let spans = bytes / WRITTEN_SPAN_BYTES;
+        (spans >= SPANS_MAX_LEAST).then(|| SegmentLimits { spans_max: spans.min(self.spans_max), ..self })
+    }
 }
 
 impl Default for SegmentLimits {
@@ -213,5 +219,8 @@ mod tests {
         let spans_max = |memory_bytes| SegmentLimits::within(memory_bytes).spans_max;
         assert_eq!([64 << 30, 512 << 20].map(spans_max), [1 << 20; 2]);
         assert_eq!([256 << 20, 1].map(spans_max), [1 << 19, 1 << 15]);
+        let all = SegmentLimits::within(256 << 20);
+        let spans_max = |free| all.with_free_memory(free).map(|limits| limits.spans_max);
+        assert_eq!([1 << 30, 64 << 20, (16 << 20) - 1].map(spans_max), [Some(1 << 19), Some(1 << 17), None]);
     }
 }

@@ -44,9 +44,6 @@ pub(super) async fn compact(path: &WritePath, segments: &Segments) -> Result<(),
     let memory = path.budget.shared();
     loop {
         let _turn = memory.compaction_turn().await;
-        if memory.compaction_waits() {
-            return Ok(());
-        }
         let start = path.clock.monotonic();
         if !segments.compact_once().await? {
             return Ok(());

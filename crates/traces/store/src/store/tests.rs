@@ -122,7 +122,7 @@ async fn data_written_since_a_position_is_known() {
 #[tokio::test]
 async fn compaction_waits_while_memory_is_short() {
     let fixture = Fixture::new();
-    fixture.settings.shared.set_compaction_waits(true);
+    fixture.settings.shared.set_compaction_bytes(1 << 20);
     let store = fixture.open().await;
     for id in 1..=8 {
         store.append(batch(&[(u128::from(id), id)])).await.unwrap();
@@ -130,7 +130,7 @@ async fn compaction_waits_while_memory_is_short() {
     }
     store.compact().await.unwrap();
     assert_eq!(store.state().segments, 8);
-    fixture.settings.shared.set_compaction_waits(false);
+    fixture.settings.shared.set_compaction_bytes(usize::MAX);
     store.compact().await.unwrap();
     assert_eq!(store.state().segments, 1);
     assert_eq!(stored(&store.view()).await, once(1..=8));
