@@ -2,8 +2,8 @@
 
 use crate::StoreError;
 use crate::segments::{
-    JOIN, LateSpans, LocatedError, Manifest, Segment, SegmentError, SegmentKind, SegmentsInner, Selection,
-    SpanTable, locate, writer_and_number,
+    JOIN, LocatedError, Manifest, Segment, SegmentError, SegmentKind, SegmentsInner, Selection, SpanTable,
+    locate, writer_and_number,
 };
 use futures::{StreamExt, TryStreamExt};
 use laggard_engine::{RequestSlice, SampleRow, Samples, SliceFacts, SliceSummary, StartRange};
@@ -131,10 +131,14 @@ impl View {
     ) -> Result<Vec<Arc<RequestSlice>>, StoreError> {
         let mut reading = ViewReader::new(self, since, until);
         loop {
-            let late = LateSpans::nearby(&reading.manifest, since, until);
             let segments = reading.segments(&[SegmentKind::Traces], since, until);
-            match self.shared.slices_with_late(&late, &segments, levels).await {
-                Ok(mut slices) => {
+            let read = async {
+                let late = self.shared.late_spans_near(&reading.manifest, &[since..=until]).await?;
+                let slices = self.shared.slices_with_late(&late, &segments, levels).await?;
+                Ok::<_, LocatedError>((slices, late))
+            };
+            match read.await {
+                Ok((mut slices, late)) => {
                     let lost = SliceFacts { losses: reading.lost, ..SliceFacts::default() };
                     let notes =
                         [late.notes(), lost].into_iter().filter(|facts| *facts != SliceFacts::default());
@@ -180,9 +184,12 @@ impl View {
     ) -> Result<Vec<Arc<SliceSummary>>, StoreError> {
         let mut reading = ViewReader::new(self, since, until);
         loop {
-            let late = LateSpans::nearby(&reading.manifest, since, until);
             let segments = reading.segments(&[SegmentKind::Traces], since, until);
-            match self.shared.summaries_of(&late, &segments, interval).await {
+            let read = async {
+                let late = self.shared.late_spans_near(&reading.manifest, &[since..=until]).await?;
+                self.shared.summaries_of(&late, &segments, interval).await
+            };
+            match read.await {
                 Ok(summaries) => return Ok(summaries),
                 Err(failed) => reading.continue_without(failed).await?,
             }

@@ -6,7 +6,7 @@ use super::import_notes::ImportNotes;
 use super::late::{LocatedError, locate};
 use super::layout;
 use super::manifest::{Manifest, Segment, SegmentKind};
-use super::plan::{self, TracePlacement};
+use super::plan::{self, SegmentLimits, TracePlacement};
 use super::ranges::{TraceRange, ranges};
 use super::reader::{Selection, busy};
 use super::shared::{JOIN, SegmentsInner};
@@ -39,8 +39,10 @@ struct SliceSegments {
 }
 
 impl SegmentsInner {
-    /// Runs one compaction job, the oldest one.
+    /// Runs one compaction job, the oldest one, as large as memory allows now.
     pub(crate) async fn compact(self: &Arc<Self>) -> Result<bool, SegmentError> {
+        let free = self.settings.shared.compaction_bytes();
+        let Some(limits) = self.limits.with_free_memory(free) else { return Ok(false) };
         let _one_at_a_time = self.maintaining.lock().await;
         self.sweep().await;
         let manifest = self.manifest();
@@ -56,9 +58,9 @@ impl SegmentsInner {
         }
         let newest = self.newest_ns();
         for (start, slice) in slices {
-            let done = match self.job(start, slice, newest).await {
+            let done = match self.job(start, slice, newest, limits).await {
                 Ok(None) => continue,
-                Ok(Some(job)) => self.rewrite(&manifest, job).await,
+                Ok(Some(job)) => self.rewrite(&manifest, job, limits).await,
                 Err(failed) => Err(failed),
             };
             return match done {
@@ -79,6 +81,7 @@ impl SegmentsInner {
         start: i64,
         slice: SliceSegments,
         newest: i64,
+        limits: SegmentLimits,
     ) -> Result<Option<CompactionJob>, LocatedError> {
         let length = i64::try_from(self.settings.slice.ns()).unwrap_or(i64::MAX);
         // Spans of a slice come for about as long as the slice itself is; then it is left in peace.
@@ -90,7 +93,6 @@ impl SegmentsInner {
             inputs.extend(slice.late);
             return Ok(Some(CompactionJob::new(SegmentKind::Traces, inputs)));
         }
-        let limits = self.limits;
         let enough = |small: &[Arc<Segment>]| small.len() >= SMALL_MAX || (closed && small.len() >= 2);
         let small = smallest(slice.traces, limits.spans_max, |segment| segment.spans);
         if enough(&small) {
@@ -127,13 +129,18 @@ impl SegmentsInner {
     }
 
     /// Writes segments with the rows of others, and replaces those in the manifest.
-    async fn rewrite(&self, manifest: &Manifest, job: CompactionJob) -> Result<(), LocatedError> {
+    async fn rewrite(
+        &self,
+        manifest: &Manifest,
+        job: CompactionJob,
+        limits: SegmentLimits,
+    ) -> Result<(), LocatedError> {
         tracing::debug!(segments = job.inputs.len(), kind = ?job.kind, "compaction begins");
         let mut limited = Losses::none();
         let written = match job.kind {
             SegmentKind::Events => self.rewrite_events(&job.inputs, &mut limited).await?,
             SegmentKind::Samples => self.rewrite_samples(&job.inputs).await?,
-            _ => self.rewrite_spans(manifest, &job.inputs).await?,
+            _ => self.rewrite_spans(manifest, &job.inputs, limits).await?,
         };
         let mut notes = ImportNotes::new(&limited, &Origins::default());
         job.inputs.iter().for_each(|segment| notes.merge(&segment.notes));
@@ -200,14 +207,15 @@ impl SegmentsInner {
         &self,
         manifest: &Manifest,
         inputs: &[Arc<Segment>],
+        limits: SegmentLimits,
     ) -> Result<Vec<Segment>, LocatedError> {
-        let mut indexes = Vec::new();
+        let mut cuts = Vec::new();
         for segment in inputs {
-            indexes.push(locate(segment, self.index(segment).await)?);
+            cuts.extend(locate(segment, self.index(segment).await)?.cuts());
         }
         let mut written = Vec::new();
-        for range in ranges(&indexes, self.limits.spans_max as u64) {
-            written.extend(self.rewrite_range(manifest, inputs, range).await?);
+        for range in ranges(cuts, limits.spans_max as u64) {
+            written.extend(self.rewrite_range(manifest, inputs, range, limits).await?);
         }
         Ok(written)
     }
@@ -217,6 +225,7 @@ impl SegmentsInner {
         manifest: &Manifest,
         inputs: &[Arc<Segment>],
         range: TraceRange,
+        limits: SegmentLimits,
     ) -> Result<Vec<Segment>, LocatedError> {
         let mut tables = Vec::new();
         let mut late = HashSet::new();
@@ -230,7 +239,7 @@ impl SegmentsInner {
         }
         let table = locate(&inputs[0], busy(move || Ok(SpanTable::merge(tables))).await)?;
         let elsewhere = self.elsewhere(manifest, inputs, late, &table).await?;
-        let (slice, limits) = (self.settings.slice, self.limits);
+        let slice = self.settings.slice;
         let plan = move || {
             let runs = plan::runs(&table.rows);
             let placement = |index: usize| match elsewhere.get(&runs[index].trace) {

@@ -1,7 +1,8 @@
 //! Traces whose spans are in several segments: merged when they are read, until compaction has merged them.
 //!
-//! A segment of late spans names traces; other segments may hold the rest of them. Their parts of such a trace are
-//! removed from their requests and facts, and the trace is assembled from all of its spans.
+//! A segment of late spans names traces; other segments may hold the rest of them. So do segments of several writers that
+//! [share traces](super::split). Their parts of such a trace are removed from their requests and facts, and the trace is assembled
+//! from all of its spans.
 
 use super::error::SegmentError;
 use super::import_notes::ImportNotes;
@@ -13,7 +14,7 @@ use super::spans_file::SpanTable;
 use futures::{StreamExt, TryStreamExt};
 use laggard_assembly::{ClockAgreement, ClockBounds};
 use laggard_engine::{RequestSlice, SliceFacts, StartRange, TraceAttributes};
-use laggard_model::{Losses, ReplicaId, Timestamp, TraceId};
+use laggard_model::{Losses, ReplicaId, TraceId};
 use laggard_system::available_threads;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -34,10 +35,12 @@ pub(crate) fn locate<T>(segment: &Arc<Segment>, result: Result<T, SegmentError>)
     result.map_err(|failure| LocatedError { segment: Arc::clone(segment), failure })
 }
 
-/// Late spans near some times, and the segments that may hold the rest of their traces.
+/// Late spans near some times, traces split across writers, and the segments that may hold the rest of both.
 pub(crate) struct LateSpans {
     late: Vec<Arc<Segment>>,
     holders: Vec<Arc<Segment>>,
+    /// Ascending; all their spans are in holders, but for late ones.
+    split: Arc<Vec<TraceId>>,
 }
 
 /// Everything read of traces with late spans.
@@ -57,22 +60,45 @@ pub(super) struct LateRange {
     traces: Arc<HashSet<TraceId>>,
 }
 
-impl LateSpans {
-    /// Finds those near a window in the manifest.
-    pub(crate) fn nearby(manifest: &Manifest, since: Timestamp, until: Timestamp) -> LateSpans {
-        LateSpans::near_any(manifest, &[since..=until])
-    }
+/// A trace that is split across writers is taken to have so many spans.
+const SPANS_OF_SPLIT_TRACE: u64 = 64;
+/// Split traces between which their ids can be cut into ranges.
+const SPLIT_TRACES_OF_CUT: usize = 256;
 
-    /// Finds those near any of some times.
-    pub(crate) fn near_any(manifest: &Manifest, times: &[StartRange]) -> LateSpans {
-        let joined = |time: &StartRange| time.start().minus(JOIN)..=time.end().plus(JOIN);
-        let late = manifest.meeting(SegmentKind::Late, &times.iter().map(joined).collect::<Vec<_>>());
+impl LateSpans {
+    /// Finds late spans near any of some times in the manifest.
+    pub(super) fn near_any(manifest: &Manifest, times: &[StartRange]) -> LateSpans {
+        let late = manifest.meeting(SegmentKind::Late, &LateSpans::joined(times));
         let first = late.iter().map(|segment| segment.first()).min();
         let last = late.iter().map(|segment| segment.last()).max();
         let holders = first.zip(last).map_or(Vec::new(), |(first, last)| {
-            manifest.meeting(SegmentKind::Traces, &[joined(&(first..=last))])
+            manifest.meeting(SegmentKind::Traces, &LateSpans::joined(&[first..=last]))
         });
-        LateSpans { late, holders }
+        LateSpans { late, holders, split: Arc::default() }
+    }
+
+    /// Times, and those around them in which there may be more of a trace.
+    pub(super) fn joined(times: &[StartRange]) -> Vec<StartRange> {
+        times.iter().map(|time| time.start().minus(JOIN)..=time.end().plus(JOIN)).collect()
+    }
+
+    /// The same with traces that are split across the writers of some segments.
+    pub(super) fn with_split(self, split: Arc<Vec<TraceId>>, segments: Vec<Arc<Segment>>) -> LateSpans {
+        if split.is_empty() {
+            return self;
+        }
+        let mut holders = self.holders;
+        holders.extend(segments);
+        holders.sort_unstable_by_key(|segment| segment.number);
+        holders.dedup_by_key(|segment| segment.number);
+        LateSpans { holders, split, ..self }
+    }
+
+    /// Those of the split traces that are in a range.
+    fn split_within(&self, range: TraceRange) -> &[TraceId] {
+        let from = self.split.partition_point(|&trace| trace < range.min);
+        let to = self.split.partition_point(|&trace| trace <= range.max);
+        &self.split[from..to]
     }
 
     /// Whether a segment may hold the rest of a trace with late spans.
@@ -81,12 +107,12 @@ impl LateSpans {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.late.is_empty()
+        self.late.is_empty() && self.split.is_empty()
     }
 
-    /// The first of the segments of late spans.
+    /// The first of the segments of late spans, or of those with split traces.
     pub(crate) fn first(&self) -> Option<&Arc<Segment>> {
-        self.late.first()
+        self.late.first().or(self.holders.first())
     }
 
     /// Facts from import about the late spans.
@@ -112,7 +138,9 @@ impl LateSpans {
     }
 
     fn without(&self, segment: &Segment) -> SliceKey {
-        SliceKey::Without(segment.number, numbers(&self.late))
+        let split_by = if self.split.is_empty() { &[][..] } else { &self.holders };
+        let others = self.late.iter().chain(split_by);
+        SliceKey::Without(segment.number, others.map(|segment| segment.number).collect())
     }
 }
 
@@ -134,7 +162,7 @@ impl SegmentsInner {
         futures::stream::iter(reads).buffered(decoded_at_once()).try_collect().await
     }
 
-    /// Requests of traces with late spans, if there are any, then those of `segments` without such traces; one in 2^`levels`.
+    /// Requests of traces with late spans and of split ones, if there are any, then those of `segments` without such traces; one in 2^`levels`.
     pub(crate) async fn slices_with_late(
         &self,
         late: &LateSpans,
@@ -153,7 +181,7 @@ impl SegmentsInner {
             return Ok(known);
         }
         let LateParts { assembled, traces, mut parts } = self.read_late(late).await?;
-        let first = late.first().expect("there are late spans");
+        let first = late.first().expect("there are late spans or split traces");
         let merged = locate(first, sample(Arc::new(RequestSlice::merge(&assembled)), levels).await)?;
         self.slices.put((late.key(), levels), Arc::clone(&merged), merged.estimated_bytes());
         let traces = Arc::new(traces);
@@ -209,16 +237,18 @@ impl SegmentsInner {
         Ok(out)
     }
 
-    /// Ranges of trace ids with a bounded number of late spans each.
+    /// Ranges of trace ids with a bounded number of late spans, and of spans of split traces, each.
     pub(super) async fn late_ranges(&self, late: &LateSpans) -> Result<Vec<TraceRange>, LocatedError> {
-        let mut indexes = Vec::new();
+        let mut cuts = Vec::new();
         for segment in &late.late {
-            indexes.push(locate(segment, self.index(segment).await)?);
+            cuts.extend(locate(segment, self.index(segment).await)?.cuts());
         }
-        Ok(if indexes.is_empty() { Vec::new() } else { ranges(&indexes, self.limits.spans_max as u64) })
+        let split = late.split.chunks(SPLIT_TRACES_OF_CUT);
+        cuts.extend(split.map(|traces| (traces[0], traces.len() as u64 * SPANS_OF_SPLIT_TRACE)));
+        Ok(if cuts.is_empty() { Vec::new() } else { ranges(cuts, self.limits.spans_max as u64) })
     }
 
-    /// Late spans of a range, by the order of their segments, and their traces.
+    /// Late spans of a range, by the order of their segments; their traces, and those that are split.
     pub(super) async fn late_spans(
         &self,
         late: &LateSpans,
@@ -229,11 +259,12 @@ impl SegmentsInner {
             let filter = Selection::Between(range.min, range.max);
             tables.push((segment.order, locate(segment, self.spans(segment, filter).await)?));
         }
-        let traces = tables.iter().flat_map(|(_, table)| &table.rows).map(|row| row.trace).collect();
+        let late_traces = tables.iter().flat_map(|(_, table)| &table.rows).map(|row| row.trace);
+        let traces = late_traces.chain(late.split_within(range).iter().copied()).collect();
         Ok((tables, traces))
     }
 
-    /// Reads the late spans of a range with the rest of their traces.
+    /// Reads the late spans of a range with the rest of their traces, and split traces.
     pub(super) async fn late_range(
         &self,
         late: &LateSpans,
@@ -251,7 +282,8 @@ impl SegmentsInner {
             parts.push((segment.number, assemble(table.clone())));
             tables.push((segment.order, table));
         }
-        let assembled = locate(&late.late[0], assemble_tables(tables).await)?;
+        let about = late.first().expect("ranges are of late spans or of split traces");
+        let assembled = locate(about, assemble_tables(tables).await)?;
         Ok(LateRange { assembled, parts, traces })
     }
 

@@ -37,6 +37,7 @@ mod salvage;
 mod samples_file;
 mod shared;
 mod spans_file;
+mod split;
 mod summaries;
 mod table;
 #[cfg(test)]
@@ -52,7 +53,7 @@ pub(crate) use combined::writer_and_number;
 pub(crate) use error::SegmentError;
 pub(crate) use examine::{DamagedSegment, ExaminedSegments, examine, recheck};
 pub(crate) use files::delete;
-pub(crate) use late::{LateSpans, LocatedError, locate};
+pub(crate) use late::{LocatedError, locate};
 pub(crate) use manifest::{FileKind, Manifest, Segment, SegmentKind, newest_manifest};
 use plan::SegmentLimits;
 pub(crate) use reader::Selection;
@@ -157,7 +158,7 @@ impl Segments {
         Views::of(&self.shared)
     }
 
-    /// Runs one compaction job; `false` if there was nothing to do. Call it again until then.
+    /// Runs one compaction job; `false` if there was nothing to do, or memory is short. Call it again until then.
     ///
     /// # Errors
     /// When a file cannot be written. What cannot be read is quarantined and reported in [`Segments::figures`].

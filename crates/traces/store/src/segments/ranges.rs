@@ -1,8 +1,6 @@
 //! Ranges of trace ids with a bounded number of spans, for processing large inputs part by part.
 
-use super::trace_index::TraceIndex;
 use laggard_model::TraceId;
-use std::sync::Arc;
 
 /// Trace ids from one to another, both included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,10 +9,9 @@ pub(crate) struct TraceRange {
     pub(crate) max: TraceId,
 }
 
-/// Ranges that cover all trace ids, each with about `rows_max` rows at most of the files whose indexes these are.
-/// A range is only as exact as the files' row groups; one trace is never in two.
-pub(crate) fn ranges(indexes: &[Arc<TraceIndex>], rows_max: u64) -> Vec<TraceRange> {
-    let mut groups: Vec<(TraceId, u64)> = indexes.iter().flat_map(|index| index.cuts()).collect();
+/// Ranges that cover all trace ids, each with about `rows_max` rows at most. They are cut at some traces, up to the next of which there
+/// are so many rows, such as the row groups of files; one trace is never in two.
+pub(crate) fn ranges(mut groups: Vec<(TraceId, u64)>, rows_max: u64) -> Vec<TraceRange> {
     groups.sort_unstable();
     let mut starts = vec![TraceId::from_value(0)];
     let mut rows = 0;

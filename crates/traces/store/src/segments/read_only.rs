@@ -50,7 +50,7 @@ impl StoreReader {
         Ok(StoreReader { shared: Arc::new(shared) })
     }
 
-    /// Opens the stores of several writers as one. A trace of which several have spans counts as several traces.
+    /// Opens the stores of several writers as one. A trace of which several have spans is one trace.
     ///
     /// # Errors
     /// As of [`StoreReader::open`], for any of them.

@@ -263,6 +263,17 @@ impl SegmentsInner {
         busy(read).await
     }
 
+    /// Traces of a segment's requests, ascending.
+    pub(crate) async fn request_traces(&self, segment: &Segment) -> Result<Vec<TraceId>, SegmentError> {
+        let bytes = self.bytes(segment, FileKind::Requests).await?;
+        let entry = segment.entry(FileKind::Requests)?;
+        busy(move || {
+            check(&bytes, entry.bytes, entry.crc32c)?;
+            requests_file::decode_traces(FileRanges::from_bytes(bytes))
+        })
+        .await
+    }
+
     /// Samples of a segment.
     pub(crate) async fn samples(&self, segment: &Segment) -> Result<laggard_engine::Samples, SegmentError> {
         let bytes = self.bytes(segment, FileKind::Samples).await?;

@@ -119,6 +119,21 @@ pub(crate) fn decode(ranges: FileRanges, names: &mut Names) -> Result<DecodedReq
     Ok(out)
 }
 
+/// Reads only the traces of requests, ascending, each once.
+pub(crate) fn decode_traces(ranges: FileRanges) -> Result<Vec<TraceId>, SegmentError> {
+    let metadata = table::footer(&ranges)?;
+    let mut out = Vec::new();
+    for batch in table::batches(ranges, metadata, &[Column::trace()], None)? {
+        let batch = batch?;
+        let traces = columns::traces(&batch, "trace")?;
+        out.extend((0..batch.num_rows()).map(|index| trace_at(traces, index)));
+    }
+    out.sort_unstable();
+    out.dedup();
+    out.shrink_to_fit();
+    Ok(out)
+}
+
 fn add_batch(out: &mut DecodedRequests, batch: &RecordBatch, names: &mut Names) -> Result<(), SegmentError> {
     let traces = columns::traces(batch, "trace")?;
     let texts = columns::optional_texts(batch, "trace_text")?;

@@ -13,7 +13,7 @@ use crate::budget::OpenStore;
 use crate::clock::wall_clock;
 use crate::{Claim, StoreSettings};
 use laggard_engine::{RequestSlice, SliceSummary};
-use laggard_model::{Nanos, Timestamp};
+use laggard_model::{Nanos, Timestamp, TraceId};
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
 use std::collections::HashSet;
@@ -49,6 +49,8 @@ pub(crate) struct SegmentsInner {
     pub(crate) slices: Cache<(SliceKey, u32), RequestSlice>,
     pub(crate) summaries: Cache<(SliceKey, Nanos), SliceSummary>,
     pub(crate) indexes: Cache<u64, TraceIndex>,
+    /// Traces of a segment, and those that two segments share.
+    pub(super) split: Cache<Arc<[u64]>, Vec<TraceId>>,
     /// Held while a slice is read, by the number of its segment.
     pub(crate) slice_turns: [tokio::sync::Mutex<()>; 64],
     /// Held while slices with late spans are merged.
@@ -151,7 +153,13 @@ impl SegmentsInner {
 
     /// The same, of several writers.
     pub(super) fn with_writers(self, writers: Arc<CombinedObjects>) -> SegmentsInner {
-        SegmentsInner { writers: Some(writers), ..self }
+        let (bytes, shared) = (self.settings.cache_bytes, self.settings.shared.clone());
+        SegmentsInner {
+            writers: Some(writers),
+            slices: Cache::new(bytes - 3 * (bytes / 8), shared.clone()),
+            split: Cache::new(bytes / 8, shared),
+            ..self
+        }
     }
 
     fn new(
@@ -165,6 +173,7 @@ impl SegmentsInner {
             slices: Cache::new(cache_bytes - 2 * (cache_bytes / 8), shared.clone()),
             summaries: Cache::new(cache_bytes / 8, shared.clone()),
             indexes: Cache::new(cache_bytes / 8, shared.clone()),
+            split: Cache::new(0, shared.clone()),
             slice_turns: [const { tokio::sync::Mutex::const_new(()) }; 64],
             late_turn: tokio::sync::Mutex::new(()),
             committing: tokio::sync::Mutex::new(()),
@@ -210,6 +219,7 @@ impl SegmentsInner {
         self.slices.clear();
         self.summaries.clear();
         self.indexes.clear();
+        self.split.clear();
     }
 
     /// Evicts decoded data that has not been used for this long.
@@ -217,6 +227,7 @@ impl SegmentsInner {
         self.slices.expire(idle);
         self.summaries.expire(idle);
         self.indexes.expire(idle);
+        self.split.expire(idle);
     }
 
     /// The manifest that is valid now.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// The units of some times.
 pub(crate) struct UnitPlan {
     late: LateSpans,
-    /// Ranges of traces with late spans.
+    /// Ranges of traces with late spans, and of split ones.
     ranges: Vec<TraceRange>,
     /// All of these traces.
     late_traces: Arc<HashSet<TraceId>>,
@@ -65,7 +65,7 @@ impl SegmentsInner {
         manifest: &Manifest,
         times: &[StartRange],
     ) -> Result<UnitPlan, LocatedError> {
-        let late = LateSpans::near_any(manifest, times);
+        let late = self.late_spans_near(manifest, times).await?;
         let ranges = self.late_ranges(&late).await?;
         let mut late_traces = HashSet::new();
         for &range in &ranges {

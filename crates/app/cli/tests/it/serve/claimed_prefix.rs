@@ -3,7 +3,7 @@
 #[cfg(feature = "s3")]
 use super::bucket::{Buckets, ConditionalPuts, Interruptible};
 use super::store_commands::{files, store, text};
-use super::stored::part;
+use super::stored::{part, service_part};
 use super::{Running, TRACE, TRACE_PATH};
 use crate::outcome::{Outcome, command, finish};
 use serde_json::Value;
@@ -173,6 +173,29 @@ fn a_name_has_one_server(shared: &SharedStore) {
     drop(first);
     shared.refused(folders[0].path(), &third).fails(3, &["belongs to", "/default, not to", "/third"]);
     shared.start(folders[1].path(), &third).stop();
+}
+
+/// Each server gets the spans of one service, as where a load balancer distributes them by connection.
+#[test]
+fn traces_that_are_split_across_servers_are_whole() {
+    let (folder, data) = (tempfile::tempdir().unwrap(), [(); 3].map(|()| tempfile::tempdir().unwrap()));
+    let shared = SharedStore::in_folder(&folder);
+    let servers = [0, 1].map(|number| {
+        let server = shared.start(data[number].path(), &["--set", &format!("store.writer=w{number}")]);
+        let imported = server.request("http", "POST", "/api/v1/import", &[], &service_part(number));
+        assert_eq!(imported.status, 200);
+        flush(&server);
+        server
+    });
+    let split: Value = serde_json::from_str(&shared.report(&servers[0])).unwrap();
+    let alone = Running::start(data[2].path(), &["--set", "store.keep_for=off", "--set", "store.upkeep=1h"]);
+    (0..3).for_each(|number| import(&alone, number));
+    flush(&alone);
+    let one = shared.run(&["diagnose", "--output", "json", "--store", text(data[2].path())]).json();
+    assert_eq!((&one["verdict"], &one["suspects"][0]["operation"]), (&"suspects".into(), &"read".into()));
+    for part in ["verdict", "suspects", "input", "categories"] {
+        assert_eq!(split[part], one[part], "{part}");
+    }
 }
 
 #[test]

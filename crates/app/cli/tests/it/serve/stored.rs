@@ -23,6 +23,14 @@ pub(super) fn part(number: usize) -> String {
     all.to_string()
 }
 
+/// The spans of one of the services of [`traces`].
+pub(super) fn service_part(number: usize) -> String {
+    let mut all: Value = serde_json::from_str(&traces()).unwrap();
+    let services = all["resourceSpans"].as_array_mut().unwrap();
+    *services = vec![services.swap_remove(number)];
+    all.to_string()
+}
+
 /// A server with ten minutes of requests in three segments, and a declared deployment.
 pub(super) fn start(folder: &Path, further: &[&str]) -> Running {
     let settings = ["--set", "store.keep_for=off", "--set", "store.upkeep=1h"];

@@ -217,8 +217,7 @@ impl TenantQueries {
         let servers = self.views.newest().writers();
         (servers > 1).then(|| {
             format!(
-                "Stored by {servers} servers: a trace of which several of them have spans counts as several traces, and events \
-                 declared to other servers are not considered."
+                "Stored by {servers} servers: events that were declared to other servers are not considered."
             )
         })
     }

@@ -1,7 +1,8 @@
 //! Readers beside a writer: they answer what the writer does, and change nothing.
 
-use super::contents::{answered, expected};
+use super::contents::{SliceContents, answered, expected};
 use super::random_spans::{batches, much_later, spans};
+use super::units::{EVERYTHING, selected_slices};
 use super::{compact_all, open};
 use crate::empty_objects::empty_objects;
 use crate::segments::manifest::FileKind;
@@ -170,4 +171,67 @@ async fn the_stores_of_several_writers_are_read_as_one() {
     let damaged = StoreReader::open_all(all(), &StoreSettings::default()).await.unwrap();
     let losses = answered(&damaged.views().newest()).await.losses;
     assert_eq!(losses.get(Loss::CorruptSegment.name()), Some(&bad.spans));
+}
+
+/// What a reader of several writers answers, at once and by units, where each batch was committed by one of them.
+async fn of_writers(batches: &[FlushBatch], writers: &[u8], compact_after: u8) -> [SliceContents; 2] {
+    let mut stores = Vec::new();
+    for _ in 0..3 {
+        stores.push(of(&[]).await);
+    }
+    for (index, batch) in batches.iter().enumerate() {
+        let (_, segments) = &stores[usize::from(writers[index])];
+        segments.commit(Arc::new(batch.clone())).await.unwrap();
+        if compact_after >> index & 1 == 1 {
+            compact_all(segments).await;
+        }
+    }
+    let objects = stores.iter().map(|(objects, _)| Arc::clone(objects)).collect();
+    let view = StoreReader::open_all(objects, &StoreSettings::default()).await.unwrap().views().newest();
+    let taken = selected_slices(&view, &[EVERYTHING], 0).await;
+    [answered(&view).await, SliceContents::from_slices(&taken)]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn spans_of_a_trace_may_be_stored_by_several_writers(
+        random_batches in spans(),
+        writers in proptest::collection::vec(0_u8..3, 7),
+        compact_after in any::<u8>(),
+    ) {
+        let mut batches = batches(&random_batches);
+        batches.push(much_later());
+        let expected = expected(&batches);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        for answer in runtime.block_on(of_writers(&batches, &writers, compact_after)) {
+            prop_assert_eq!(&answer, &expected);
+        }
+    }
+}
+
+/// The pages' charts, too, and the same after more was stored.
+#[tokio::test]
+async fn a_split_trace_is_one_before_and_after_a_refresh() {
+    let [whole, other] = [traces(1..2).remove(0), traces(2..3).remove(0)];
+    let parts = [0, 1].map(|part| {
+        let mut batch = whole.clone();
+        batch.spans[0].span = laggard_model::SpanId::new(part + 1).unwrap();
+        batch.spans[0].parent = laggard_model::SpanId::new(part);
+        batch
+    });
+    let (first, _first_writer) = of(&parts[..1]).await;
+    let (second, second_writer) = of(&[other]).await;
+    let reader = StoreReader::open_all(vec![first, second], &StoreSettings::default()).await.unwrap();
+    assert_eq!(answered(&reader.views().newest()).await.counts[0], 2);
+    second_writer.commit(Arc::new(parts[1].clone())).await.unwrap();
+    assert!(reader.refresh().await.unwrap());
+    let view = reader.views().newest();
+    let contents = answered(&view).await;
+    assert_eq!((contents.counts, contents.requests.len()), ([2, 3, 3], 2));
+    let minute = laggard_model::Nanos::from_secs(60);
+    let summaries = view.summaries(Timestamp::MIN, Timestamp::MAX, minute).await.unwrap();
+    let requests = summaries.iter().flat_map(|summary| &summary.cells).map(|cell| cell.requests);
+    assert_eq!(requests.sum::<u64>(), 2);
 }

@@ -13,7 +13,7 @@ use object_store::{ObjectStore, ObjectStoreExt};
 use proptest::prelude::*;
 use std::sync::Arc;
 
-const EVERYTHING: StartRange = Timestamp::MIN..=Timestamp::MAX;
+pub(super) const EVERYTHING: StartRange = Timestamp::MIN..=Timestamp::MAX;
 
 fn block_on<T>(job: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(job)
@@ -28,7 +28,7 @@ async fn gathered(view: &View, read: &[StartRange]) -> ([u64; 2], SliceContents)
 }
 
 /// One request in 2^`level`, as a round takes them.
-async fn selected_slices(view: &View, read: &[StartRange], level: u32) -> Vec<RequestSlice> {
+pub(super) async fn selected_slices(view: &View, read: &[StartRange], level: u32) -> Vec<RequestSlice> {
     let mut units = view.units(read.to_vec());
     let take = Take { read: read.to_vec(), levels: Levels::uniform(level) };
     let selected = units.fold(take).await.unwrap().into_slices();
