@@ -113,6 +113,9 @@ impl StorageSettings {
     fn check_url(&self) -> Result<(), SettingError> {
         let Some(url) = &self.url else {
             return match self.role {
+                _ if !self.adopt.is_empty() => {
+                    Err(SettingError::new("store.adopt needs store.url: the names are of servers below it"))
+                }
                 ServerRole::Both => Ok(()),
                 ServerRole::Receive | ServerRole::Query => Err(SettingError::new(
                     "store.role needs store.url: a server without it answers from what it stores itself",
@@ -131,6 +134,9 @@ impl StorageSettings {
                 "store.writer is {:?}; allowed: {TENANT_NAMES}, but not {TENANTS:?}",
                 self.writer
             )));
+        }
+        if self.role != ServerRole::Query && self.adopt.contains(&self.writer) {
+            return Err(SettingError::new("store.adopt names this server itself (store.writer)"));
         }
         Ok(())
     }

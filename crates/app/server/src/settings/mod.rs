@@ -121,6 +121,8 @@ settings! {
         writer ("store.writer"): String = "default".to_owned(), any();
         /// With `store.url`: `receive` data, `query` what all servers below the URL have stored, or `both`
         role ("store.role"): ServerRole = ServerRole::Both, choice();
+        /// With `store.url`: names of servers that are gone; this one merges and expires their data
+        adopt ("store.adopt", "entries"): Vec<String> = Vec::new(), within(0.0, 100.0);
         /// With `store.url`: how often it is looked for what other servers have stored
         refresh ("store.refresh"): Length = Length::from_secs(5), at_least(0.1);
         /// With `store.url`: how long this server must have given no sign of life before one of the same name with another data

@@ -1,5 +1,6 @@
 //! Tenants: a store for each, opened at its first request.
 
+mod adopted;
 mod store;
 mod watch_claim;
 
@@ -8,6 +9,7 @@ use crate::operations::ProcessMemory;
 use crate::recordings::TenantRecordings;
 use crate::settings::{RecordingSettings, ServeSettings, ServerRole, TENANT_NAMES, TENANTS, is_tenant_name};
 use crate::signatures::TenantSignatures;
+use adopted::AdoptedWriter;
 use laggard_engine::Batch;
 use laggard_formats::{MessageReader, ReaderOptions, SelectedAttributes};
 use laggard_model::Nanos;
@@ -69,6 +71,8 @@ pub(crate) struct Tenants {
     folder: PathBuf,
     /// Where segments are, unless in the folder.
     prefix: Option<WriterPrefix>,
+    /// Those of servers that are gone.
+    adopted: Vec<AdoptedWriter>,
     role: ServerRole,
     /// The stores of other servers that are answered from.
     others: Option<OtherServers>,
@@ -123,13 +127,15 @@ impl Tenants {
         memory: &ProcessMemory,
     ) -> Result<Tenants, TenantError> {
         let folder = settings.data.join(TENANTS);
+        let store = store_settings(settings, memory);
         let prefix = prefix(settings, &folder).await.map_err(TenantError::Prefix)?;
         let tenants = Tenants {
+            adopted: adopted::adopt_all(settings, &store).await.map_err(TenantError::Prefix)?,
             others: OtherServers::of(settings).map_err(TenantError::Prefix)?,
             role: settings.store.role,
             prefix,
             folder,
-            store: store_settings(settings, memory),
+            store,
             most: settings.tenants.most as usize,
             reader: ReaderOptions {
                 attributes: SelectedAttributes::parse(&settings.attributes),
@@ -207,6 +213,9 @@ impl Tenants {
     pub(crate) async fn release(&self) {
         if let Some(others) = &self.others {
             others.watching.release().await;
+        }
+        for adopted in &self.adopted {
+            adopted.release().await;
         }
         if let Some(prefix) = &self.prefix {
             prefix.release().await;

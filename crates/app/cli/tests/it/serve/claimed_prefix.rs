@@ -187,13 +187,19 @@ fn traces_that_are_split_across_servers_are_whole() {
         flush(&server);
         server
     });
+    // It looks for what the other one has stored.
+    flush(&servers[0]);
     let split: Value = serde_json::from_str(&shared.report(&servers[0])).unwrap();
     let alone = Running::start(data[2].path(), &["--set", "store.keep_for=off", "--set", "store.upkeep=1h"]);
     (0..3).for_each(|number| import(&alone, number));
     flush(&alone);
     let one = shared.run(&["diagnose", "--output", "json", "--store", text(data[2].path())]).json();
-    assert_eq!((&one["verdict"], &one["suspects"][0]["operation"]), (&"suspects".into(), &"read".into()));
-    for part in ["verdict", "suspects", "input", "categories"] {
+    let headline = one["headline"].as_str().unwrap();
+    assert!(
+        headline.contains("in `db` operation `read`") && headline.contains("10 of 200 requests"),
+        "{headline}"
+    );
+    for part in ["headline", "suspects", "input", "categories"] {
         assert_eq!(split[part], one[part], "{part}");
     }
 }

@@ -64,6 +64,48 @@ fn questions_are_answered_from_what_all_servers_have_stored() {
     assert_eq!(spans(&shared.report(&query)), 601);
 }
 
+/// The files of spans that a server has stored.
+fn segments_of(folder: &TempDir, writer: &str) -> usize {
+    let spans = folder.path().join(writer).join("tenants/default/segments/spans");
+    let slices = std::fs::read_dir(spans).into_iter().flatten().flatten();
+    slices.map(|slice| std::fs::read_dir(slice.path()).map_or(0, |files| files.flatten().count())).sum()
+}
+
+#[test]
+fn data_of_a_server_that_is_gone_are_merged_by_one_that_adopts_them() {
+    let (folder, data) = (tempfile::tempdir().unwrap(), folders::<3>());
+    let shared = SharedStore::in_folder(&folder);
+    let gone = receiver(&shared, &data[0], "gone");
+    for number in 0..9_u32 {
+        assert_eq!(gone.send_trace(&TRACE.replace("0af", &format!("{number}af")), &[]).status, 200);
+        flush(&gone);
+    }
+    let adopting =
+        ["--set", "store.writer=b", "--set", "store.adopt=gone", "--set", "store.delete_after=1ms"];
+    shared.refused(data[1].path(), &adopting).fails(3, &["store.adopt", "/gone has a server"]);
+    // Killed, and its disk is lost.
+    drop(gone);
+    assert_eq!(segments_of(&folder, "gone"), 9);
+    let [unknown, itself] =
+        ["store.adopt=nobody", "store.adopt=b"].map(|name| ["--set", "store.writer=b", "--set", name]);
+    shared.refused(data[1].path(), &unknown).fails(3, &["store.adopt", "no server nobody"]);
+    shared.refused(data[1].path(), &itself).fails(2, &["store.adopt names this server itself"]);
+    let upkeep = ["--set", "store.upkeep=50ms"];
+    let server = shared.start(data[1].path(), &[&adopting[..], &upkeep].concat());
+    wait_until("they are merged", || segments_of(&folder, "gone") == 1);
+    wait_until("all are answered", || has_trace(&server, 8));
+    server.stop();
+    let again = shared.start(data[1].path(), &adopting);
+    assert!((0..9).all(|number| has_trace(&again, number)));
+    again.stop();
+    // It may come back with an empty folder.
+    receiver(&shared, &data[2], "gone").stop();
+}
+
+fn has_trace(server: &Running, number: u32) -> bool {
+    server.get(&TRACE_PATH.replace("0af", &format!("{number}af"))).status == 200
+}
+
 #[test]
 fn a_server_refuses_what_is_not_its_role() {
     let (folder, data) = (tempfile::tempdir().unwrap(), folders::<2>());

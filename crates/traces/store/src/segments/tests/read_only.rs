@@ -188,8 +188,8 @@ async fn of_writers(batches: &[FlushBatch], writers: &[u8], compact_after: u8) -
     }
     let objects = stores.iter().map(|(objects, _)| Arc::clone(objects)).collect();
     let view = StoreReader::open_all(objects, &StoreSettings::default()).await.unwrap().views().newest();
-    let taken = selected_slices(&view, &[EVERYTHING], 0).await;
-    [answered(&view).await, SliceContents::from_slices(&taken)]
+    let by_units = selected_slices(&view, &[EVERYTHING], 0).await;
+    [answered(&view).await, SliceContents::from_slices(&by_units)]
 }
 
 proptest! {
