@@ -57,6 +57,7 @@ def contenders(folder):
     found = {
         "none": lambda command: command,
         "laggard record": lambda command: [LAGGARD, "record", "-o", folder / "trace.dat", "--", *command],
+        "laggard record --stacks": lambda command: [LAGGARD, "record", "--stacks", "-o", folder / "trace.dat", "--", *command],
     }
     if shutil.which("trace-cmd"):
         found["trace-cmd record"] = lambda command: printed("unshare --mount", command, folder)
@@ -131,7 +132,8 @@ are not in them, what it does meanwhile is.
 
 All record the events of a critical path (`laggard record --print-commands`): switches, wake-ups, interrupts, timers, the life of processes.
 An event costs a fraction of a microsecond where it happens, whoever records; a work is slowed in proportion to the events it makes. Two
-processes that only wake each other are the worst case there is. perf's count is of its own file; a kernel may record fewer switches for it.
+processes that only wake each other are the worst case there is. `--stacks` also records a stack for each wait and each wake-up, which the
+others do not, and events of stacks count as events. perf's count is of its own file; a kernel may record fewer switches for it.
 """
 
 

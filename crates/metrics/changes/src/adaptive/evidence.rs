@@ -6,7 +6,7 @@ use super::design::Design;
 use super::service_events::ServiceTimes;
 use super::settings::ChangeSettings;
 use super::shift::ServiceShift;
-use crate::naming::{Conclusive, type_steps};
+use crate::naming::{Conclusive, TypeStep, type_steps};
 use crate::signature::signature;
 use crate::{ChangedQuantity, Observations, ServiceTime, TransactionChange};
 
@@ -23,6 +23,10 @@ const OVERDISPERSION_MAX: f64 = 1.5;
 /// Maximum ratio of the demands after and before of a type that counts name although its time did not move: its additional work
 /// would come after the response. Where more would be needed, the counts of a rare type stand in for those of another.
 const WORK_AFTER_RESPONSE_MAX: f64 = 4.0;
+
+/// Number of standard errors by which a demand that counts name may be below zero. Where it is further below, the type stands in for
+/// another whose counts vary with it.
+const POSSIBLE_ERRORS: f64 = 2.0;
 
 /// The inputs of the evidence.
 #[derive(Clone, Copy)]
@@ -124,9 +128,9 @@ impl ChangeEvidence<'_> {
         Explanation::Possible(self.described(shifts.iter().filter(takes_part), before, after))
     }
 
-    /// The transactions whose demand changed, from counts and utilization; none if those are not conclusive, and with
-    /// `is_alone` none unless they explain the utilization as well as it usually is, by a plausible demand: times do not confirm
-    /// them.
+    /// The transactions whose demand changed, from counts and utilization; none if those are not conclusive or name a demand
+    /// below zero, and with `is_alone` none unless they explain the utilization as well as it usually is, by a plausible demand:
+    /// times do not confirm them.
     pub(super) fn named_by_counts(
         &self,
         before: &[Range<usize>],
@@ -142,9 +146,17 @@ impl ChangeEvidence<'_> {
             return Vec::new();
         }
         let seconds = self.observations.window_s * self.observations.cores / 100.0;
+        let unit = |step: &TypeStep| seconds / self.design.scale[step.column];
+        let is_possible = |step: &TypeStep| {
+            let most = step.size + POSSIBLE_ERRORS * step.standard_error;
+            most * unit(step) >= -old_demand_s[self.design.types[step.column - 1]]
+        };
+        if !naming.steps.iter().all(is_possible) {
+            return Vec::new();
+        }
         let described = naming.steps.iter().map(|step| {
             let transaction = self.design.types[step.column - 1];
-            let unit = seconds / self.design.scale[step.column];
+            let unit = unit(step);
             let before_s = old_demand_s[transaction];
             TransactionChange {
                 transaction,

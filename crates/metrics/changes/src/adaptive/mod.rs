@@ -27,6 +27,7 @@ mod monitor;
 mod noise;
 mod online;
 mod pipeline;
+mod proportions;
 mod regression;
 mod relation;
 mod service_events;

@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use super::cost_comparison::{CostComparison, DemandPair, TimeBasis, TimePair};
 use super::evidence::{ChangeEvidence, Explanation, sort_by_difference};
+use super::proportions::{Proportions, common_ratios};
 use super::relation::{Comparison, Relation};
 use super::settings::ChangeSettings;
 use super::shift::ServiceShift;
-use laggard_numeric::{median, median_of};
+use laggard_numeric::median_of;
 
 use crate::{ChangeKind, ChangedQuantity, CpuSplit, TransactionChange};
 
@@ -17,6 +18,10 @@ pub(super) const KNOWN_CUT_ERRORS: f64 = 4.0;
 const CPU_MIN: f64 = 0.04;
 /// … in standard errors beyond that.
 const CPU_ERRORS: f64 = 4.0;
+/// Part of `effect-min` below which nothing is at stake.
+const EFFECT_PART: f64 = 0.5;
+/// Number of standard errors within which the CPU is what the old costs predict.
+const UNMOVED_ERRORS: f64 = 2.0;
 /// The CPU change predicted from changed times must be this many standard errors for the CPU to confirm or refute it.
 const DECIDABLE_ERRORS: f64 = 2.5;
 /// Part of the predicted change of the CPU above which it confirms the times.
@@ -39,47 +44,6 @@ const COMMON_PART: f64 = 0.8;
 
 /// A verdict of times and CPU must not contradict the CPU by more standard errors.
 const MISFIT_MAX: f64 = 4.0;
-/// Number of standard errors of a type's proportion.
-const PROPORTION_ERRORS: f64 = 4.0;
-
-/// Types whose times changed if those of the others did by a common factor.
-struct Proportions<'a> {
-    /// Each with the logarithm of its own factor.
-    changed: Vec<(&'a TimePair, f64)>,
-}
-
-impl<'a> Proportions<'a> {
-    fn new(costs: &'a CostComparison, common: f64, least: f64) -> Proportions<'a> {
-        let own = |pair: &'a TimePair| (pair, pair.log_ratio - common);
-        let is_changed =
-            |(pair, own): &(&TimePair, f64)| own.abs() > least.max(PROPORTION_ERRORS * pair.standard_error);
-        Proportions { changed: costs.times.iter().map(own).filter(is_changed).collect() }
-    }
-
-    /// The seconds of CPU by which the changed types would differ.
-    fn differences(&self, costs: &CostComparison) -> Vec<(usize, f64)> {
-        let difference =
-            |(pair, own): &(&TimePair, f64)| (pair.transaction, costs.difference_s(pair.transaction, *own));
-        self.changed.iter().map(difference).collect()
-    }
-
-    /// By how many standard errors the CPU differs from what the changed times predict, or from no change, whichever is
-    /// nearer.
-    fn misfit(&self, costs: &CostComparison) -> f64 {
-        let predicted = costs.log_ratio_of(&self.differences(costs));
-        (costs.cpu.log_ratio - predicted).abs() / costs.prediction_error(predicted)
-    }
-}
-
-/// Possible common ratios of the times: the median; of two types, either of them.
-fn common_ratios(times: &[TimePair]) -> Vec<f64> {
-    let mut ratios: Vec<f64> = times.iter().map(|pair| pair.log_ratio).collect();
-    match ratios.len() {
-        0 | 1 => Vec::new(),
-        2 => ratios,
-        _ => vec![median(&mut ratios)],
-    }
-}
 
 /// Whether the CPU changed as `differences` of the demands, in seconds, predict.
 fn cpu_verdict(
@@ -188,8 +152,11 @@ impl CutFacts<'_> {
             Relation::Constant(_) => Some(BoundaryVerdict::new(ChangeKind::Unexplained, Vec::new())),
             Relation::Model => {
                 match evidence.explanation(&shifts, self.compared.excess_percent, &self.old, &self.new) {
-                    Explanation::Refuted => Some(self.without_times(by_counts)),
                     Explanation::Possible(named) if !named.is_empty() => Some(self.by_times(named)),
+                    _ if self.is_unmoved() => {
+                        Some(BoundaryVerdict::new(ChangeKind::WorkloadChange, Vec::new()))
+                    }
+                    Explanation::Refuted => Some(self.without_times(by_counts)),
                     Explanation::Possible(_) | Explanation::Unknown => Some(by_counts(false)),
                 }
             }
@@ -358,7 +325,13 @@ impl CutFacts<'_> {
     fn has_moved(&self, costs: &CostComparison) -> bool {
         let CpuSplit { log_ratio, standard_error, cost_percent, .. } = costs.cpu;
         log_ratio.abs() > CPU_MIN.max(CPU_ERRORS * standard_error)
-            && cost_percent.abs() >= 0.5 * self.settings().effect_min_percent
+            && cost_percent.abs() >= EFFECT_PART * self.settings().effect_min_percent
+    }
+
+    /// Whether the CPU of all transactions together is what their old costs predict. A few windows of many types fit other costs
+    /// better by chance, and what is too much of one rare type is then too little of another.
+    fn is_unmoved(&self) -> bool {
+        self.costs.as_ref().is_some_and(|costs| is_unmoved(costs.cpu, self.settings().effect_min_percent))
     }
 
     /// Whether all transactions take another amount of CPU, and of time as far as times are known, by one factor.
@@ -412,6 +385,12 @@ impl CutFacts<'_> {
     }
 }
 
+/// Whether the CPU is the predicted one, by its error and by the least effect in percent of the capacity.
+fn is_unmoved(cpu: CpuSplit, effect_min_percent: f64) -> bool {
+    cpu.log_ratio.abs() <= UNMOVED_ERRORS * cpu.standard_error
+        && cpu.cost_percent.abs() < EFFECT_PART * effect_min_percent
+}
+
 /// Whether the seconds differ by more than their error: at another load, a service time may move and the cost may not.
 fn is_significant(change: &TransactionChange) -> bool {
     let difference_s = change.after_s - change.before_s;
@@ -450,20 +429,31 @@ fn described(pair: &DemandPair, quantity: ChangedQuantity) -> TransactionChange 
 mod tests {
     use super::*;
 
+    fn split(log_ratio: f64, cost_percent: f64) -> CpuSplit {
+        CpuSplit {
+            before_percent: 40.0,
+            after_percent: 40.0,
+            load_percent: 0.0,
+            mix_percent: 0.0,
+            cost_percent,
+            log_ratio,
+            standard_error: 0.005,
+        }
+    }
+
+    #[test]
+    fn the_cpu_is_unmoved_within_its_error_and_below_half_of_the_least_effect() {
+        assert!(is_unmoved(split(0.01, 0.4), 1.0));
+        assert!(!is_unmoved(split(-0.011, -0.4), 1.0));
+        assert!(!is_unmoved(split(0.01, 0.5), 1.0));
+    }
+
     /// One type of 10 ms whose time grew by `more_s`, while the CPU of all transactions moved by `log_ratio`.
     fn verdict(more_s: f64, log_ratio: f64) -> &'static str {
         let interval = crate::Interval { low: 0.0099, high: 0.0101 };
         let demand =
             DemandPair { transaction: 0, before_s: 0.01, after_s: 0.01, before: interval, after: interval };
-        let cpu = CpuSplit {
-            before_percent: 40.0,
-            after_percent: 40.0,
-            load_percent: 0.0,
-            mix_percent: 0.0,
-            cost_percent: 0.0,
-            log_ratio,
-            standard_error: 0.005,
-        };
+        let cpu = split(log_ratio, 0.0);
         let costs = CostComparison {
             cpu,
             demands: vec![demand],
