@@ -5,7 +5,7 @@ use super::client_id::{ClientId, SharedPermit};
 use super::problem::{ApiError, ProblemKind};
 use super::running::{JobSize, Stop, blocking};
 use crate::api::state::AppState;
-use crate::operations::QUERY_BYTES;
+use crate::operations::{ProcessMemory, QUERY_BYTES};
 use crate::tenants::TenantStore;
 use laggard_engine::{RequestSlice, Requests};
 use laggard_parallel::CancelReason;
@@ -55,9 +55,10 @@ where
     let permit = query_turn(state).await?;
     let stop = Stop::default();
     let _listed = state.api.running.begin(JobSize::Short, &stop);
-    let slices = stop.wait_for(state.api.page_reads.read(store.view(), window)).await?;
+    let until = ProcessMemory::query_deadline();
+    let slices = stop.wait_for(state.api.page_reads.read(store.view(), window, until)).await?;
     let beside = beside.min(CALL_BESIDE_BYTES * calls_of(&slices));
-    let memory = state.memory.reserve_for_query(QUERY_BYTES.of(&slices) + beside);
+    let memory = state.memory.reserve_for_query(QUERY_BYTES.of(&slices) + beside, until);
     let reserved = stop.wait_for(async { Ok(memory.await?) }).await?;
     let cache = state.api.cache.clone();
     cancelable(stop.clone(), move || {

@@ -12,6 +12,8 @@ use laggard_params::Window;
 use laggard_store::View;
 use std::cell::Cell;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// Header of a response about a sample: one in so many requests was read.
 const SAMPLED_ONE_IN: HeaderName = HeaderName::from_static("laggard-sampled-one-in");
@@ -23,8 +25,9 @@ const ONE_IN_MAX: u64 = 64;
 /// Reads of more bytes take turns.
 const AT_ONCE_BYTES: u64 = 8 << 20;
 
-/// While memory is short, a page has a sample of an eighth of what it would have.
+/// While memory is short, a page that has waited for so long has a sample of an eighth of what it would have.
 const FEWER_LEVELS: u32 = 3;
+const FEWER_AFTER: Duration = Duration::from_millis(600);
 
 /// What is in memory beside a sample while all requests are read for it.
 const BESIDE_SAMPLE_BYTES: u64 = 48 << 20;
@@ -63,14 +66,20 @@ impl PageReads {
         PageReads { memory, turn: tokio::sync::Mutex::default() }
     }
 
-    /// The slices of a window; where they are too large for memory, or for what is free of it now, a fair sample of their requests.
-    pub(crate) async fn read(&self, view: View, window: Window) -> Result<Vec<Arc<RequestSlice>>, ApiError> {
+    /// The slices of a window; where they are too large for memory, or for what is free of it until a time, a fair sample of their requests.
+    pub(crate) async fn read(
+        &self,
+        view: View,
+        window: Window,
+        until: Instant,
+    ) -> Result<Vec<Arc<RequestSlice>>, ApiError> {
         let bytes = view.slice_bytes_within(window.since, window.until);
         let level = level(bytes, self.memory.page_bytes())?;
         let fewer = (level + FEWER_LEVELS).min(ONE_IN_MAX.ilog2());
-        match self.read_sample(&view, window, level).await? {
+        let soon = until.min(Instant::now() + FEWER_AFTER);
+        match self.read_sample(&view, window, (level, soon)).await? {
             Some(slices) => Ok(slices),
-            None => match self.read_sample(&view, window, fewer).await? {
+            None => match self.read_sample(&view, window, (fewer, until)).await? {
                 Some(slices) => Ok(slices),
                 None => Err(Canceled(CancelReason::Memory).into()),
             },
@@ -82,13 +91,15 @@ impl PageReads {
         &self,
         view: &View,
         Window { since, until }: Window,
-        level: u32,
+        (level, deadline): (u32, Instant),
     ) -> Result<Option<Vec<Arc<RequestSlice>>>, ApiError> {
         let unread = || view.unread_bytes_within(since, until, level);
         let _turn = if unread() > AT_ONCE_BYTES { Some(self.turn.lock().await) } else { None };
         let bytes = unread();
         let beside = if level > 0 && bytes > AT_ONCE_BYTES { BESIDE_SAMPLE_BYTES } else { 0 };
-        let Ok(_reserved) = self.memory.reserve_for_query(bytes + beside).await else { return Ok(None) };
+        let Ok(_reserved) = self.memory.reserve_for_query(bytes + beside, deadline).await else {
+            return Ok(None);
+        };
         // Nothing is noted where no response has a header: in work of the server's own.
         let _ = LEVEL.try_with(|noted| noted.set(noted.get().max(level)));
         Ok(Some(view.sampled_requests(since, until, level).await?))

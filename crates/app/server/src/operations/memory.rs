@@ -24,6 +24,7 @@ use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// Shares of the limit from which caches are dropped, telemetry is refused, and questions are ended.
 const TIGHT: f64 = 0.5;
@@ -47,9 +48,9 @@ const CALL_BYTES: f64 = 80.0;
 /// A query of a page that needs no more than this does not wait for it: as much may come between two measurements.
 const UNRESERVED_BYTES: u64 = 8 << 20;
 
-/// How long a question waits for memory, and how long a query of a page, which somebody looks at meanwhile.
+/// How long a question waits for memory, and how long a query of a page in all, which somebody looks at meanwhile.
 const QUESTION_WAIT: Duration = Duration::from_secs(10);
-const QUERY_WAIT: Duration = Duration::from_millis(600);
+const QUERY_WAIT: Duration = Duration::from_millis(1_500);
 /// How often what waits for memory looks for it.
 const RESERVE_EVERY: Duration = Duration::from_millis(20);
 
@@ -173,19 +174,28 @@ impl ProcessMemory {
         self: &Arc<Self>,
         bytes: u64,
     ) -> Result<ReservedMemory, Canceled> {
-        self.reserve(bytes, SHORT, QUESTION_WAIT).await
+        self.reserve(bytes, SHORT, Instant::now() + QUESTION_WAIT).await
     }
 
-    /// The same for a query of a page. Questions leave it some, and a small one is never refused.
+    /// Until when a query of a page that begins now waits for memory.
+    pub(crate) fn query_deadline() -> Instant {
+        Instant::now() + QUERY_WAIT
+    }
+
+    /// The same for a query of a page, which waits until a time. Questions leave it some, and a small one is never refused.
     ///
     /// # Errors
     /// As above.
-    pub(crate) async fn reserve_for_query(self: &Arc<Self>, bytes: u64) -> Result<ReservedMemory, Canceled> {
+    pub(crate) async fn reserve_for_query(
+        self: &Arc<Self>,
+        bytes: u64,
+        until: Instant,
+    ) -> Result<ReservedMemory, Canceled> {
         if bytes <= UNRESERVED_BYTES {
             self.reserved.fetch_add(bytes, Ordering::Relaxed);
             return Ok(ReservedMemory { memory: self.clone(), bytes });
         }
-        self.reserve(bytes, QUERIES, QUERY_WAIT).await
+        self.reserve(bytes, QUERIES, until).await
     }
 
     /// The same for work of the server's own, which need not wait: it is done again in a minute. `None` when it is not free.
@@ -204,7 +214,7 @@ impl ProcessMemory {
         self: &Arc<Self>,
         bytes: u64,
         share: f64,
-        wait: Duration,
+        until: Instant,
     ) -> Result<ReservedMemory, Canceled> {
         let _wanted = WantedMemory::new(self, bytes);
         let free = async {
@@ -212,7 +222,7 @@ impl ProcessMemory {
                 tokio::time::sleep(RESERVE_EVERY).await;
             }
         };
-        tokio::time::timeout(wait, free).await.map_err(|_| Canceled(CancelReason::Memory))?;
+        tokio::time::timeout_at(until, free).await.map_err(|_| Canceled(CancelReason::Memory))?;
         Ok(ReservedMemory { memory: self.clone(), bytes })
     }
 
@@ -325,10 +335,10 @@ mod tests {
         let memory = Arc::new(ProcessMemory::with_resident(1_201 * MIB, 500 * MIB));
         let first = memory.reserve_for_question(200 * MIB).await.unwrap();
         assert!(!memory.try_reserve(150 * MIB, SHORT), "850 of 807 MiB (80 % of 1,201 less 192)");
-        let page = memory.reserve_for_query(150 * MIB).await.unwrap();
+        let page = memory.reserve_for_query(150 * MIB, Instant::now()).await.unwrap();
         assert!(!memory.try_reserve(100 * MIB, QUERIES), "950 of 908 MiB");
-        assert!(memory.reserve_for_query(100 * MIB).await.is_err());
-        let small = memory.reserve_for_query(UNRESERVED_BYTES).await.unwrap();
+        assert!(memory.reserve_for_query(100 * MIB, ProcessMemory::query_deadline()).await.is_err());
+        let small = memory.reserve_for_query(UNRESERVED_BYTES, Instant::now()).await.unwrap();
         let (second, ()) = tokio::join!(memory.reserve_for_question(150 * MIB), async {
             tokio::time::sleep(2 * RESERVE_EVERY).await;
             assert_eq!(memory.wanted.load(Ordering::Relaxed), 150 * MIB);

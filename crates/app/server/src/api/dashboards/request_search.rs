@@ -7,6 +7,7 @@ use crate::api::running::{JobSize, Stop, blocking};
 use crate::api::search::latest_first;
 use crate::api::state::AppState;
 use crate::api::trace::{TraceDocument, TraceSpan, trace_document};
+use crate::operations::ProcessMemory;
 use crate::tenants::Tenant;
 use laggard_engine::{RequestView, Requests};
 use laggard_model::{Names, Nanos, OperationId, OperationKey, SpanKind, Timestamp, TraceId};
@@ -229,7 +230,10 @@ async fn read_traces<T: Send + 'static>(
     let bytes_max = state.memory.at_most_an_eighth(ANSWER_BYTES_MAX);
     let needed = CALL_BYTES * hits.iter().take(limit).map(|hit| hit.calls).sum::<u64>();
     let _turn = query_turn(state).await?;
-    let _reserved = state.memory.reserve_for_query(needed.min(2 * bytes_max as u64)).await?;
+    let _reserved = state
+        .memory
+        .reserve_for_query(needed.min(2 * bytes_max as u64), ProcessMemory::query_deadline())
+        .await?;
     let stop = Stop::default();
     let _listed = state.api.running.begin(JobSize::Short, &stop);
     let convert = Arc::new(convert);

@@ -49,7 +49,7 @@ async fn a_window_that_does_not_fit_in_memory_is_sampled_as_a_header_states() {
             let (reads, view) = (reads.clone(), view.clone());
             async move {
                 let window = Window { since: Timestamp::MIN, until: Timestamp::MAX };
-                let slices = reads.read(view, window).await.unwrap();
+                let slices = reads.read(view, window, ProcessMemory::query_deadline()).await.unwrap();
                 slices.iter().map(|slice| slice.requests.len()).sum::<usize>().to_string()
             }
         };
