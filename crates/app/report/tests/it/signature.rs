@@ -213,6 +213,22 @@ fn headlines() {
     let same = diff(vec![changed("Home", TransactionOutcome::Same, 1.0, 1.0)], DiffVerdict::Same);
     let rest = same.headline.strip_prefix("No transaction got slower or faster, of 1 transaction compared. ");
     assert!(rest.is_some_and(|rest| rest.ends_with("% would have been seen in each.")), "{}", same.headline);
+    // 25 % of 4 ms are a difference that would have been seen, and 10 % of the one that got faster.
+    let faster = vec![
+        TransactionDiff {
+            detectable_s: Some(0.002),
+            ..changed("Cart", TransactionOutcome::Faster, 0.02, 0.01)
+        },
+        TransactionDiff {
+            detectable_s: Some(0.001),
+            ..changed("Home", TransactionOutcome::Same, 0.004, 0.004)
+        },
+    ];
+    assert_eq!(
+        diff(faster, DiffVerdict::Faster).headline,
+        "No transaction got slower. `Cart` takes \u{2212}10.0 ms of CPU (\u{2212}50 %) on `app-1`. A difference of 25 % would have \
+         been seen in each."
+    );
     assert!(insufficient().headline.starts_with("Too little data to say. The signatures"));
     assert_eq!(
         signature(&["Cart", "Home"]).headline,

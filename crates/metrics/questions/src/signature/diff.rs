@@ -48,6 +48,9 @@ impl Default for DiffThresholds {
 const MIX_MAX: f64 = 0.2;
 /// Mean utilizations that differ by more than this cause a caution: the correction for queueing is of first order.
 const UTILIZATION_MAX: f64 = 0.2;
+/// A transaction that takes longer by more than this many times `change_min`, and its standard error, grew by a large amount: where
+/// that could not be told from chance, it counts as not judged, never as the same. Ours.
+const LARGE_CHANGES: f64 = 4.0;
 
 /// Compares two signatures.
 ///
@@ -118,13 +121,25 @@ fn verdict(counts: &DiffCounts, transactions: &[TransactionDiff], test: &Signatu
     }
 }
 
-/// Whether a transaction that could not be judged takes longer by as much as a change would have to.
+/// Whether a transaction that could not be judged takes longer by as much as a change would have to, or by a large amount, which
+/// need not be significant.
 fn may_be_slower(row: &TransactionDiff, test: &SignatureTest) -> bool {
-    let (Some(before), Some(difference)) = (row.before_s, row.difference_s) else { return false };
-    let errors = row.standard_error_s.unwrap_or(0.0);
+    let (Some(before_s), Some(growth_s)) = (row.before_s, growth_s(row)) else { return false };
+    let error_s = row.standard_error_s.unwrap_or(0.0);
+    let is_significant =
+        growth_s > test.change_min * before_s && growth_s > test.standard_errors_min * error_s;
     row.outcome == TransactionOutcome::Inconclusive
-        && difference > test.change_min * before
-        && difference > test.standard_errors_min * errors
+        && (is_significant || is_large(growth_s, before_s, error_s, test))
+}
+
+/// Whether a growth is large, and not smaller than its error.
+fn is_large(growth_s: f64, before_s: f64, error_s: f64, test: &SignatureTest) -> bool {
+    before_s > 0.0 && growth_s > LARGE_CHANGES * test.change_min * before_s && growth_s > error_s
+}
+
+/// By how many seconds a transaction takes longer; `None` if one of its times is unknown.
+fn growth_s(row: &TransactionDiff) -> Option<f64> {
+    row.difference_s.or_else(|| Some(row.after_s? - row.before_s?))
 }
 
 fn missing(diff: &SignatureDiff) -> Vec<String> {
@@ -134,7 +149,7 @@ fn missing(diff: &SignatureDiff) -> Vec<String> {
     if diff.counts.tested() > 0 {
         let rows = diff.transactions.iter().filter(|row| row.outcome == TransactionOutcome::Inconclusive);
         let largest = rows.max_by(|a, b| {
-            let size = |row: &TransactionDiff| row.difference_s.unwrap_or(0.0);
+            let size = |row: &TransactionDiff| growth_s(row).unwrap_or(0.0);
             size(a).total_cmp(&size(b))
         });
         return largest.map_or_else(Vec::new, |row| {
@@ -142,7 +157,7 @@ fn missing(diff: &SignatureDiff) -> Vec<String> {
             vec![format!(
                 "`{}` takes {:+.0} %, but that could not be judged: {reason}.",
                 row.transaction.replace('`', "'"),
-                100.0 * row.difference_s.unwrap_or(0.0) / row.before_s.unwrap_or(f64::NAN)
+                100.0 * growth_s(row).unwrap_or(0.0) / row.before_s.unwrap_or(f64::NAN)
             )]
         });
     }
@@ -298,7 +313,13 @@ impl TestFigures {
             let (windows, needed) = (self.windows[side_index], test.windows_min);
             return unknown(format!("{windows} windows {}, {needed} are needed", side(side_index)));
         }
+        let ComparedValues { before_s, standard_error_s, detectable_s, .. } = compared;
         match compared.difference_s() {
+            difference
+                if difference <= detectable_s && is_large(difference, before_s, standard_error_s, test) =>
+            {
+                unknown(format!("chance alone makes up to {:.0} %", 100.0 * detectable_s / before_s))
+            }
             difference if difference.abs() <= compared.detectable_s => (TransactionOutcome::Same, None),
             difference if difference.abs() <= compared.detectable_s + compared.doubt_s => {
                 let used = |index: usize| loads.both.map_or(0.0, |both| both[index].utilization * 100.0);

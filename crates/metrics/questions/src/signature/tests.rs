@@ -158,6 +158,43 @@ fn a_difference_that_a_different_load_may_explain_is_not_reported() {
     assert_eq!(diff(&old, &new).counts.slower, 1);
 }
 
+/// A growth by `factor` with a relative standard error on either side, in `windows` windows.
+fn grown(factor: f64, error: f64, windows: u64) -> SignatureDiff {
+    let [old, new] = [1.0, factor].map(|factor| {
+        let mut signature = without_shares(build(&table(60, 4.0, 9.0, None)));
+        let home = &mut signature.servers[0].transactions[1];
+        home.service_time_s = Some(0.009 * factor);
+        home.standard_error_s = Some(0.009 * error);
+        home.windows = windows;
+        signature
+    });
+    diff(&old, &new)
+}
+
+/// 2.64 standard errors of two transactions are more than +30 % if the difference has one of 14 %, which is chance at 2.1 of them.
+#[test]
+fn a_large_growth_that_is_not_significant_is_not_judged() {
+    let large = grown(1.3, 0.1, 60);
+    assert_eq!(large.verdict, DiffVerdict::InsufficientData, "{large:?}");
+    let expected = "`Home` takes +30 %, but that could not be judged: chance alone makes up to 37 %.";
+    assert_eq!(large.missing, [expected]);
+    assert!(large.headline.contains(expected), "{}", large.headline);
+    // Less than its error, or not large: nothing was found.
+    assert_eq!(grown(1.3, 0.25, 60).verdict, DiffVerdict::Same);
+    assert_eq!(grown(1.15, 0.1, 60).verdict, DiffVerdict::Same);
+    // What got much faster by chance stops nothing.
+    assert_eq!(grown(0.7, 0.1, 60).verdict, DiffVerdict::Same);
+    assert_eq!(grown(1.5, 0.1, 60).verdict, DiffVerdict::Slower);
+}
+
+#[test]
+fn a_large_growth_in_few_windows_is_not_judged() {
+    let few = grown(1.3, 0.1, 29);
+    assert_eq!(few.verdict, DiffVerdict::InsufficientData, "{few:?}");
+    assert!(few.missing[0].contains("29 windows before, 30 are needed"), "{:?}", few.missing);
+    assert_eq!(grown(1.1, 0.1, 29).verdict, DiffVerdict::Same);
+}
+
 /// As earlier versions wrote them.
 fn without_shares(mut signature: Signature) -> Signature {
     for transaction in signature.servers.iter_mut().flat_map(|server| &mut server.transactions) {

@@ -73,7 +73,7 @@ pub struct DiffTest {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DiffVerdict {
-    /// No transaction could be tested.
+    /// No transaction could be tested, or one that takes much longer could not be.
     #[default]
     InsufficientData,
     /// No transaction that could be tested got slower or faster.
