@@ -48,9 +48,11 @@ impl Default for DiffThresholds {
 const MIX_MAX: f64 = 0.2;
 /// Mean utilizations that differ by more than this cause a caution: the correction for queueing is of first order.
 const UTILIZATION_MAX: f64 = 0.2;
-/// A transaction that takes longer by more than this many times `change_min`, and its standard error, grew by a large amount: where
-/// that could not be told from chance, it counts as not judged, never as the same. Ours.
+/// A transaction that takes longer by more than this many times `change_min` …
 const LARGE_CHANGES: f64 = 4.0;
+/// … and this many standard errors grew by a large amount: where one of many transactions may do so by chance, it counts as not
+/// judged, never as the same. Ours.
+const LARGE_ERRORS: f64 = 2.0;
 
 /// Compares two signatures.
 ///
@@ -132,9 +134,11 @@ fn may_be_slower(row: &TransactionDiff, test: &SignatureTest) -> bool {
         && (is_significant || is_large(growth_s, before_s, error_s, test))
 }
 
-/// Whether a growth is large, and not smaller than its error.
+/// Whether a growth is large, and for one transaction alone no chance.
 fn is_large(growth_s: f64, before_s: f64, error_s: f64, test: &SignatureTest) -> bool {
-    before_s > 0.0 && growth_s > LARGE_CHANGES * test.change_min * before_s && growth_s > error_s
+    before_s > 0.0
+        && growth_s > LARGE_CHANGES * test.change_min * before_s
+        && growth_s > LARGE_ERRORS * error_s
 }
 
 /// By how many seconds a transaction takes longer; `None` if one of its times is unknown.
@@ -318,7 +322,10 @@ impl TestFigures {
             difference
                 if difference <= detectable_s && is_large(difference, before_s, standard_error_s, test) =>
             {
-                unknown(format!("chance alone makes up to {:.0} %", 100.0 * detectable_s / before_s))
+                unknown(format!(
+                    "one of so many may by chance take up to {:.0} % longer",
+                    100.0 * detectable_s / before_s
+                ))
             }
             difference if difference.abs() <= compared.detectable_s => (TransactionOutcome::Same, None),
             difference if difference.abs() <= compared.detectable_s + compared.doubt_s => {

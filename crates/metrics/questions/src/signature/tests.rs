@@ -171,15 +171,15 @@ fn grown(factor: f64, error: f64, windows: u64) -> SignatureDiff {
     diff(&old, &new)
 }
 
-/// 2.64 standard errors of two transactions are more than +30 % if the difference has one of 14 %, which is chance at 2.1 of them.
+/// +30 % with a standard error of 14 % are 2.1 of them: less than the 2.64 that one of two transactions needs.
 #[test]
 fn a_large_growth_that_is_not_significant_is_not_judged() {
     let large = grown(1.3, 0.1, 60);
     assert_eq!(large.verdict, DiffVerdict::InsufficientData, "{large:?}");
-    let expected = "`Home` takes +30 %, but that could not be judged: chance alone makes up to 37 %.";
+    let expected = "`Home` takes +30 %, but that could not be judged: one of so many may by chance take up to 37 % longer.";
     assert_eq!(large.missing, [expected]);
     assert!(large.headline.contains(expected), "{}", large.headline);
-    // Less than its error, or not large: nothing was found.
+    // Less than two errors, or not large: nothing was found.
     assert_eq!(grown(1.3, 0.25, 60).verdict, DiffVerdict::Same);
     assert_eq!(grown(1.15, 0.1, 60).verdict, DiffVerdict::Same);
     // What got much faster by chance stops nothing.

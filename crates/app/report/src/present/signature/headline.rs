@@ -63,9 +63,10 @@ pub fn diff_headline(diff: &SignatureDiff) -> String {
 
 /// The least difference that each comparison in which nothing got slower would have shown.
 fn detectable(diff: &SignatureDiff) -> String {
-    let tested = diff.transactions.iter().filter(|row| {
-        matches!(row.outcome, TransactionOutcome::Same | TransactionOutcome::Faster)
-    });
+    let tested = diff
+        .transactions
+        .iter()
+        .filter(|row| matches!(row.outcome, TransactionOutcome::Same | TransactionOutcome::Faster));
     let share =
         |row: &TransactionDiff| Some(row.detectable_s? / row.before_s.filter(|&before| before > 0.0)?);
     let largest = tested.filter_map(share).fold(0.0, f64::max);
