@@ -6,8 +6,8 @@ use clap::Args;
 use laggard_metrics_questions::SampleFacts;
 use laggard_model::{Nanos, Timestamp};
 use laggard_prometheus::{
-    Client, ClientSettings, DEFAULT_QUERIES, Half, PrometheusError, Query, RESOURCE_QUERIES, TimeRange,
-    fetch, similar_names,
+    Client, ClientSettings, DEFAULT_QUERIES, Half, PROXY_QUERIES, PrometheusError, Query, RESOURCE_QUERIES,
+    TimeRange, fetch, similar_names,
 };
 use laggard_report::NamedCount;
 use laggard_samples::SampleTable;
@@ -22,7 +22,7 @@ pub(crate) struct PrometheusInput {
     #[arg(long = "prometheus", value_name = "URL")]
     pub(crate) url: Option<String>,
     /// Query: MEASURE[:NAME=LABEL,…]=PROMQL, as in rate:transaction=route='sum by (route) (rate(x[$step]))'; repeat
-    /// for more [default: CPU time and limits, and HTTP server requests of OpenTelemetry and Micrometer]
+    /// for more [default: CPU time and limits, and requests of servers, or else of Istio and Envoy]
     #[arg(long = "query", value_name = "QUERY", requires = "url")]
     pub(crate) queries: Vec<String>,
     /// Distance of the queried instants [default: a quarter of the window, at least 1s]
@@ -100,6 +100,11 @@ pub(crate) fn query(
             cautions.push(format!("Prometheus knows no series for {:?} in that time.", query.promql));
         }
     }
+    if input.queries.is_empty() && !known.contains(&Half::Transactions) {
+        let proxies = query_proxies(&client, &range, table, facts)?;
+        answers += proxies;
+        known.extend((proxies > 0).then_some(Half::Transactions));
+    }
     if query_range.has_resources && input.queries.is_empty() {
         answers += query_resources(&client, &range, table, facts, cautions)?;
     }
@@ -117,6 +122,28 @@ pub(crate) fn query(
     facts.input.files += answers;
     facts.input.formats.push(NamedCount { name: "prometheus".to_owned(), count: answers });
     Ok(())
+}
+
+/// Runs the queries of proxies, of one kind after the other until one has series; returns how many had.
+fn query_proxies(
+    client: &Client,
+    range: &TimeRange,
+    table: &mut SampleTable,
+    facts: &mut SampleFacts,
+) -> Result<u64, CommandError> {
+    for texts in PROXY_QUERIES {
+        let mut answers = 0;
+        for text in texts {
+            let query = Query::parse(text).map_err(failure)?;
+            let fetched = fetch(client, &query, range, table).map_err(failure)?;
+            answers += u64::from(fetched.series > 0);
+            facts.input.bytes += fetched.bytes;
+        }
+        if answers > 0 {
+            return Ok(answers);
+        }
+    }
+    Ok(0)
 }
 
 /// Runs the queries of memory and network links; returns how many had series. One that the server rejects is a caution: metrics

@@ -20,5 +20,5 @@ pub use error::PrometheusError;
 pub use fetch::{Fetched, TimeRange, fetch};
 pub use labels::LabelMap;
 pub use laggard_system::Credentials;
-pub use query::{DEFAULT_QUERIES, Query, RESOURCE_QUERIES};
+pub use query::{DEFAULT_QUERIES, PROXY_QUERIES, Query, RESOURCE_QUERIES};
 pub use similar::{Half, similar_names};

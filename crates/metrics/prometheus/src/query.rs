@@ -17,8 +17,8 @@ pub struct Query {
 }
 
 /// The default queries: the CPU time and the limits of processes and containers, and the requests that common exporters
-/// count. Of alternatives, those without series give nothing. Metrics of proxies beside a service (Envoy, Istio) are not among
-/// them: they would count its requests a second time.
+/// count. Of alternatives, those without series give nothing. Metrics of proxies beside a service are not among them: see
+/// [`PROXY_QUERIES`].
 pub const DEFAULT_QUERIES: [&str; 14] = [
     "cpu_seconds_total=process_cpu_seconds_total",
     "count_total=http_server_request_duration_seconds_count",
@@ -34,6 +34,20 @@ pub const DEFAULT_QUERIES: [&str; 14] = [
     "count_total=nginx_ingress_controller_request_duration_seconds_count",
     "response_seconds_total=nginx_ingress_controller_request_duration_seconds_sum",
     "cores:tier=none=kube_pod_container_resource_limits{resource=\"cpu\"}",
+];
+
+/// The default queries of proxies beside services, one list for each kind of proxy: requests, and their times. They would count the
+/// requests of a service a second time, so they are for where [`DEFAULT_QUERIES`] count none, and each list for where those before it
+/// count none: Istio's proxies are Envoys. Of both proxies of a call, that of the callee counts.
+pub const PROXY_QUERIES: [[&str; 2]; 2] = [
+    [
+        "count_total=istio_request_duration_milliseconds_count{reporter=\"destination\"}",
+        "response_ms_total=istio_request_duration_milliseconds_sum{reporter=\"destination\"}",
+    ],
+    [
+        "count_total=envoy_cluster_upstream_rq_time_count",
+        "response_ms_total=envoy_cluster_upstream_rq_time_sum",
+    ],
 ];
 
 /// The default queries of memory and network links, for questions about limits; those without series give nothing.

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that finds nothing fails")]
 
 mod answers;
+mod conventions;
 mod counters;
 mod failures;
 mod real_server;
