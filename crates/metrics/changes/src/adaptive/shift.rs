@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::regression::Regression;
 use super::service_series::ServiceSeries;
 use super::settings::ChangeSettings;
 use super::step_search::step_at;
@@ -17,6 +18,11 @@ const OUTER_SHARE: f64 = 0.1;
 /// Where one type's time changes, those of the others follow by up to this part of it, as logarithms: they share the queue, and
 /// its formula is not exact.
 const INDIRECT_PART: f64 = 0.1;
+
+/// Standard deviation of normal values over the median of their distances from 0.
+const DEVIATION_BY_MEDIAN: f64 = 1.4826;
+/// Number of cells of either side from which the noise near a cut is estimated.
+const NOISE_CELLS: usize = 100;
 
 /// The shift of one type's service time between two periods.
 #[derive(Clone, Copy, Debug)]
@@ -51,11 +57,12 @@ pub(super) fn shifts(
         if left.len() < CELLS_MIN || right.len() < CELLS_MIN {
             continue;
         }
-        alone.push(shift_at_equal_load(series, &left, &right, settings));
-        shifts.push(
-            shift_given_load(series, &left, &right)
-                .unwrap_or_else(|| shift_at_equal_load(series, &left, &right, settings)),
-        );
+        let noise = series.noise_near(&left, &right);
+        let with_noise =
+            |shift: ServiceShift| ServiceShift { standard_error: noise * shift.standard_error, ..shift };
+        let at_equal_load = with_noise(shift_at_equal_load(series, &left, &right, settings));
+        alone.push(at_equal_load);
+        shifts.push(shift_given_load(series, &left, &right).map_or(at_equal_load, with_noise));
     }
     let common = common_shift(&shifts);
     let largest = shifts.iter().map(|shift| (shift.size - common.unwrap_or(0.0)).abs()).fold(0.0, f64::max);
@@ -156,6 +163,23 @@ impl ServiceSeries {
         first_cell(rows.start)..first_cell(rows.end)
     }
 
+    /// By which factor the noise near a cut between two ranges of cells exceeds that of the series, at least 1. That of the series is
+    /// typical of all loads; where a type is rare, or the load is high, its times vary by more.
+    fn noise_near(&self, left: &Range<usize>, right: &Range<usize>) -> f64 {
+        let Regression { response, weight, .. } = &self.regression;
+        let near = [
+            left.start.max(left.end.saturating_sub(NOISE_CELLS))..left.end,
+            right.start..right.end.min(right.start + NOISE_CELLS),
+        ];
+        let pairs = near.into_iter().flat_map(|cells| cells.start..cells.end.saturating_sub(1));
+        let difference = |cell: usize| {
+            let variance = 1.0 / weight[cell] + 1.0 / weight[cell + 1];
+            (response[cell + 1] - response[cell]).abs() / variance.sqrt()
+        };
+        let mut differences: Vec<f64> = pairs.map(difference).collect();
+        (DEVIATION_BY_MEDIAN * median(&mut differences)).max(1.0)
+    }
+
     fn mean(&self, cells: &[usize]) -> CellMean {
         let regression = &self.regression;
         let weight: f64 = cells.iter().map(|&cell| regression.weight[cell]).sum();
@@ -174,7 +198,6 @@ impl ServiceSeries {
 mod tests {
     use super::*;
     use crate::Observations;
-    use crate::adaptive::regression::Regression;
     use laggard_numeric::Matrix;
 
     /// Five types of 10 ms, 200 windows; from 100 on type 0 takes `own` times as long, and the load is `load` instead of
@@ -245,6 +268,36 @@ mod tests {
         assert!(is_change(0.12, 0.003));
         // A large shift does not need them.
         assert!(is_change(0.25, 0.029));
+    }
+
+    /// One type whose cells usually vary by 0.05, but by `noise` up to cell 60; from 30 to 42 it takes 0.3 less.
+    fn is_change_of_twelve(noise: f64) -> bool {
+        let cells = 400;
+        let mut design = Matrix::zeros(cells, 3);
+        (0..cells).for_each(|cell| design.row_mut(cell).copy_from_slice(&[1.0, 0.5, 0.25]));
+        let at = |cell: usize| {
+            let by_chance = if cell < 60 { noise } else { 0.05 } * if cell % 2 == 0 { 1.0 } else { -1.0 };
+            by_chance - if (30..42).contains(&cell) { 0.3 } else { 0.0 }
+        };
+        let series = ServiceSeries {
+            transaction: 0,
+            rows: (0..cells).collect(),
+            transactions: vec![50.0; cells],
+            utilization: vec![0.5; cells],
+            regression: Regression {
+                design,
+                response: (0..cells).map(at).collect(),
+                weight: vec![1.0 / (0.05 * 0.05); cells],
+            },
+        };
+        shifts(&[series], &(0..30), &(30..42), &ChangeSettings::default(), 5.0)[0].is_change
+    }
+
+    /// Of a rare type at low load, whose times vary by 0.2 there: −25 % for twelve cells is chance.
+    #[test]
+    fn the_noise_near_a_cut_counts() {
+        assert!(is_change_of_twelve(0.05));
+        assert!(!is_change_of_twelve(0.2));
     }
 
     #[test]
