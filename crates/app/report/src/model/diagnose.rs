@@ -194,8 +194,8 @@ pub struct Suspect {
     /// suspects that they explain. Other methods: number of anomalous categories in which the operation is flagged.
     pub score: f64,
     /// Median over the slow calls of their time beyond the usual time of such calls, in nanoseconds of self time. Method
-    /// `combined`: a call is slow when it takes longer than normal calls of its category at a false discovery rate of 2 %,
-    /// or when all calls of its replica, or since the onset, are slower than normal ones.
+    /// `combined`: a call is slow when it takes longer than normal calls of its category at a false discovery rate of 2 % (5 %
+    /// where at least 100 are slow), or when all calls of its replica, or since the onset, are slower than normal ones.
     pub effect_ns: u64,
     /// Median over the hit requests of the sum of their slow calls' time beyond the usual, in nanoseconds.
     pub request_effect_ns: u64,

@@ -1,27 +1,31 @@
-//! Which calls of a suspect were hit: those that take longer than normal calls, at a false discovery rate of 2 % of the
-//! requests.
+//! Which calls of a suspect were hit: those that take longer than normal calls.
 //!
-//! The p-value of a call is the upper tail of normal calls of its category. Only the slowest tenth of normal calls matters
-//! at this rate, and beyond the longest normal call there is nothing to count, so the tail is modeled: times beyond the 90 %
-//! quantile fall off like a Pareto distribution, with one exponent for all categories of a site. The limit for p-values is
-//! that of Benjamini and Hochberg's procedure, but for the requests that have such a call: a request is hit if any of its
-//! calls is, so it has several chances to be hit falsely.
+//! The p-value of a call is the upper tail of normal calls of its category. Only the slowest tenth of normal calls matters,
+//! and beyond the longest normal call there is nothing to count, so the tail is modeled: times beyond the 90 % quantile fall
+//! off like a Pareto distribution, with one exponent for all categories of a site. A fault often concerns some categories
+//! only, so that the same time is more probably a hit in one category than in another:
+//! [`hit_probability`](super::hit_probability). A request is hit if any of its calls is.
 //!
 //! Where all judged calls are slower, such as after an upgrade, single calls may still overlap with normal ones. If the low
 //! quantiles have moved as far as the median, every judged call is hit.
 
+use crate::sites::hit_probability::{HitProbabilities, TestedCall};
 use laggard_numeric::normal_upper_tail;
-use std::collections::HashSet;
+use std::collections::HashMap;
 
-/// False discovery rate among the requests that are declared hit. Below 5 %, so that the false ones stay below 5 % in every
-/// window and not only on average.
-const LEVEL: f64 = 0.02;
+/// False discovery rate among the requests that are declared hit.
+pub const FALSE_HITS_MAX: f64 = 0.05;
+/// The same where few are hit, so that one more is a large share, or where the judged calls themselves show what is normal, so that
+/// their tail is less certain.
+const STRICT_LEVEL: f64 = 0.02;
 /// The tail of normal times begins at this quantile.
 const TAIL_QUANTILE: f64 = 0.9;
 /// A category's own quantiles count like this many calls of the others.
 const POOLED_CALLS: f64 = 50.0;
 /// Normal calls needed for a median of the category's own.
 const OWN_CALLS_MIN: usize = 5;
+/// Variance of the median of normal values, over theirs and times their number.
+const MEDIAN_VARIANCE: f64 = std::f64::consts::FRAC_PI_2;
 /// Minimum spread of logarithms.
 const SPREAD_MIN: f64 = 0.01;
 /// The low quantiles of judged calls have moved by at least this part of the median's move if all calls are slower.
@@ -77,14 +81,20 @@ pub struct CallLevel {
     pub usual_ns: f32,
     /// Whether it was hit.
     pub is_hit: bool,
+    /// The probability that it was hit, 0 to 1; 0 or 1 where calls are not tested one by one, or few are hit.
+    pub probability: f32,
 }
 
 /// The levels of all calls of a suspect, by site, in the order of the calls.
 pub fn find_hits(sites: &[ComparedSite]) -> Vec<Vec<CallLevel>> {
     let mut studies: Vec<SiteLevels> = sites.iter().map(SiteLevels::new).collect();
+    let is_tail_known = !sites.iter().any(|site| matches!(site.normal, NormalCalls::Bulk));
     for _ in 0..ROUNDS_MAX {
-        let limits = Limits::new(sites, &studies);
-        let changed = sites.iter().zip(&mut studies).filter_map(|(site, study)| study.mark(site, &limits));
+        let tested = || sites.iter().zip(&studies).flat_map(|(site, study)| study.tested(site));
+        let model = HitProbabilities::estimate(tested().map(|(_, call)| call));
+        let least = least_probability(tested(), &model, is_tail_known);
+        let changed =
+            sites.iter().zip(&mut studies).filter_map(|(site, study)| study.mark(site, &model, least));
         if changed.fold(false, |any, changed| any | changed) {
             continue;
         }
@@ -97,56 +107,26 @@ pub fn find_hits(sites: &[ComparedSite]) -> Vec<Vec<CallLevel>> {
 /// Most rounds in which the share of hit calls and the bulk of the others are estimated from each other.
 const ROUNDS_MAX: usize = 6;
 
-/// Calls of a category needed for a limit of its own: a fault often concerns some categories only.
-const OWN_LIMIT_CALLS_MIN: usize = 100;
-
-/// The largest p-values that count as hit.
-struct Limits {
-    /// By category; negative where there is none.
-    by_category: Vec<f64>,
-}
-
-impl Limits {
-    fn new(sites: &[ComparedSite], studies: &[SiteLevels]) -> Limits {
-        let tested = || sites.iter().zip(studies).filter(|(_, study)| !study.p_values.is_empty());
-        let judged = tested().flat_map(|(site, _)| site.calls.iter().filter(|call| call.is_judged));
-        let mut calls: Vec<usize> = Vec::new();
-        for call in judged {
-            let category = call.category as usize;
-            calls.resize(calls.len().max(category + 1), 0);
-            calls[category] += 1;
-        }
-        let is_small = |category: usize| calls[category] < OWN_LIMIT_CALLS_MIN;
-        let small_calls = calls.iter().filter(|&&calls| calls < OWN_LIMIT_CALLS_MIN).sum();
-        let mut groups: Vec<Vec<(f64, u32)>> = vec![Vec::new(); calls.len()];
-        let mut others = Vec::new();
-        for (p, call) in tested().flat_map(|(site, study)| study.small(&site.calls)) {
-            let category = call.category as usize;
-            let group = if is_small(category) { &mut others } else { &mut groups[category] };
-            group.push((p, call.request));
-        }
-        let pooled = step_up_limit(&mut others, small_calls);
-        let limit = |(category, group): (usize, &mut Vec<(f64, u32)>)| match is_small(category) {
-            true => pooled,
-            false => step_up_limit(group, calls[category]),
-        };
-        Limits { by_category: groups.iter_mut().enumerate().map(limit).collect() }
+/// The least probability at which a call counts as hit: more probably than not, and so that no more false ones are expected
+/// than the level allows for the requests that are hit; infinite if there is none.
+fn least_probability(
+    tested: impl Iterator<Item = (u32, TestedCall)>,
+    model: &HitProbabilities,
+    is_tail_known: bool,
+) -> f64 {
+    let level = if is_tail_known && model.has_many_hits() { FALSE_HITS_MAX } else { STRICT_LEVEL };
+    let mut by_request: HashMap<u32, f64> = HashMap::new();
+    for (request, call) in tested {
+        let largest = by_request.entry(request).or_default();
+        *largest = largest.max(model.probability(call));
     }
-}
-
-/// The largest p-value at which among `tested` calls no more false ones are expected than the level allows for the requests
-/// that are hit; negative if there is none. `p_values` are those up to the level, with the request of each.
-fn step_up_limit(p_values: &mut [(f64, u32)], tested: usize) -> f64 {
-    p_values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let mut requests = HashSet::with_capacity(p_values.len());
-    let mut limit = -1.0;
-    for &(p, request) in p_values.iter() {
-        requests.insert(request);
-        if p * tested as f64 <= LEVEL * requests.len() as f64 {
-            limit = p;
-        }
-    }
-    limit
+    let mut probabilities: Vec<f64> = by_request.into_values().collect();
+    probabilities.sort_unstable_by(f64::total_cmp);
+    let hit = |least: f64| probabilities.len() - probabilities.partition_point(|&own| own < least);
+    let is_allowed = |least: &f64| model.false_hits(*least) <= level * hit(*least) as f64;
+    // From a half to all but one in a thousand.
+    let odds = (0..=40).map(|step| 1000.0_f64.powf(f64::from(step) / 40.0));
+    odds.map(|odds| odds / (1.0 + odds)).find(is_allowed).unwrap_or(f64::INFINITY)
 }
 
 struct SiteLevels {
@@ -155,6 +135,8 @@ struct SiteLevels {
     ratios: Vec<f64>,
     /// p-values of the calls, 1 where a call is not judged; empty where calls are not tested one by one.
     p_values: Vec<f64>,
+    /// Probabilities that the calls were hit; empty where those of single calls are not known.
+    probabilities: Vec<f64>,
     hit: Vec<bool>,
 }
 
@@ -169,6 +151,7 @@ impl SiteLevels {
             usual: normal,
             ratios: Vec::new(),
             p_values: Vec::new(),
+            probabilities: Vec::new(),
             hit: site.calls.iter().map(|call| call.is_judged).collect(),
         };
         if matches!(site.normal, NormalCalls::New) {
@@ -181,10 +164,10 @@ impl SiteLevels {
         study
     }
 
-    /// The p-values up to the level, with the call of each.
-    fn small<'a>(&'a self, calls: &'a [WindowCall]) -> impl Iterator<Item = (f64, &'a WindowCall)> + 'a {
-        let judged = self.p_values.iter().zip(calls);
-        judged.filter(|(p, _)| **p <= LEVEL).map(|(&p, call)| (p, call))
+    /// The calls that are tested one by one, with the request of each.
+    fn tested<'a>(&'a self, site: &'a ComparedSite) -> impl Iterator<Item = (u32, TestedCall)> + 'a {
+        let judged = self.p_values.iter().zip(&site.calls).filter(|(_, call)| call.is_judged);
+        judged.map(|(&p_value, call)| (call.request, TestedCall { category: call.category, p_value }))
     }
 
     fn measure(&mut self, site: &ComparedSite) {
@@ -197,16 +180,19 @@ impl SiteLevels {
         self.p_values = site.calls.iter().zip(&self.ratios).map(p_value).collect();
     }
 
-    /// Marks the calls up to the limits as hit. Returns whether the bulk has changed, so that p-values have; `None` for a site
-    /// without a bulk.
-    fn mark(&mut self, site: &ComparedSite, limits: &Limits) -> Option<bool> {
+    /// Marks the calls from the least probability on as hit. Returns whether the bulk has changed, so that p-values have; `None`
+    /// for a site without a bulk.
+    fn mark(&mut self, site: &ComparedSite, model: &HitProbabilities, least: f64) -> Option<bool> {
         if self.p_values.is_empty() {
             return None;
         }
-        let is_hit = |(&p, call): (&f64, &WindowCall)| {
-            call.is_judged && p <= limits.by_category[call.category as usize]
+        let probability = |(&p_value, call): (&f64, &WindowCall)| match call.is_judged {
+            true => model.probability(TestedCall { category: call.category, p_value }),
+            false => 0.0,
         };
-        let hit: Vec<bool> = self.p_values.iter().zip(&site.calls).map(is_hit).collect();
+        let probabilities = self.p_values.iter().zip(&site.calls).map(probability).collect::<Vec<f64>>();
+        let hit: Vec<bool> = probabilities.iter().map(|&probability| probability >= least).collect();
+        self.probabilities = if model.has_many_hits() { probabilities } else { Vec::new() };
         let changed = hit != self.hit;
         self.hit = hit;
         if !matches!(site.normal, NormalCalls::Bulk) || !changed {
@@ -255,9 +241,12 @@ impl SiteLevels {
 
     /// The part of the difference between the means of the logs that calls explain which are hit one by one.
     fn explained_by_single_calls(&self, site: &ComparedSite, before: &[f64], now: &[f64]) -> f64 {
-        let mut small: Vec<(f64, u32)> = self.small(&site.calls).map(|(p, call)| (p, call.request)).collect();
-        let limit = step_up_limit(&mut small, now.len());
-        let hit = self.p_values.iter().zip(&self.ratios).filter(|(p, _)| **p <= limit);
+        let tested =
+            || self.tested(site).map(|(request, call)| (request, TestedCall { category: 0, ..call }));
+        let model = HitProbabilities::estimate(tested().map(|(_, call)| call));
+        let least = least_probability(tested(), &model, true);
+        let is_hit = |p_value: f64| model.probability(TestedCall { category: 0, p_value }) >= least;
+        let hit = self.p_values.iter().zip(&self.ratios).filter(|(p, _)| is_hit(**p));
         let by_hits: f64 = hit.map(|(_, ratio)| ratio).sum();
         let sum = |logs: &[f64]| logs.iter().sum::<f64>();
         let difference = sum(now) - sum(before) * now.len() as f64 / before.len() as f64;
@@ -266,11 +255,15 @@ impl SiteLevels {
 
     fn finish(self, site: &ComparedSite) -> Vec<CallLevel> {
         let is_new = matches!(site.normal, NormalCalls::New);
-        let level = |(call, &is_hit): (&WindowCall, &bool)| CallLevel {
+        let level = |(index, (call, &is_hit)): (usize, (&WindowCall, &bool))| CallLevel {
             usual_ns: if is_new { 0.0 } else { self.usual.of(call.category).median.exp() as f32 },
             is_hit,
+            probability: match self.probabilities.get(index) {
+                Some(&probability) => probability as f32,
+                None => f32::from(is_hit),
+            },
         };
-        site.calls.iter().zip(&self.hit).map(level).collect()
+        site.calls.iter().zip(&self.hit).enumerate().map(level).collect()
     }
 }
 
@@ -298,6 +291,8 @@ struct CategoryLevel {
     median: f64,
     /// From the median to where the tail begins.
     reach: f64,
+    /// Factor of all distances from the median, because the median of few calls is uncertain.
+    uncertainty: f64,
 }
 
 /// Usual times of calls of a site, by category.
@@ -330,7 +325,8 @@ impl UsualTimes {
     /// The probability that a normal call takes so long: `ratio` is the logarithm of its time over the usual one. 1 for all
     /// that are no longer than nine of ten.
     fn p_value(&self, category: u32, ratio: f64) -> f64 {
-        let reach = self.of(category).reach.max(SPREAD_MIN);
+        let CategoryLevel { reach, uncertainty, .. } = self.of(category);
+        let (reach, ratio) = (reach.max(SPREAD_MIN), ratio / uncertainty.max(1.0));
         match self.tail {
             Tail::Pareto(_) if ratio <= reach => 1.0,
             Tail::Pareto(mean) => (1.0 - TAIL_QUANTILE) * (-(ratio - reach) / mean).exp(),
@@ -361,7 +357,8 @@ impl UsualTimes {
             let calls = logs.len() as f64;
             let own = quantile(logs, TAIL_QUANTILE);
             let reach = (calls * own + POOLED_CALLS * pooled_reach) / (calls + POOLED_CALLS);
-            median.map(|median| CategoryLevel { median, reach })
+            let uncertainty = (1.0 + MEDIAN_VARIANCE / calls.max(1.0)).sqrt();
+            median.map(|median| CategoryLevel { median, reach, uncertainty })
         };
         let levels: Vec<Option<CategoryLevel>> = categories.iter_mut().zip(&medians).map(level).collect();
         let beyond = |reach: f64, ratio: f64| (ratio > reach).then_some(ratio - reach);
@@ -377,7 +374,7 @@ impl UsualTimes {
         let mean = mean.max(SPREAD_MIN) * (1.0 + 1.0 / (tail.len().max(1) as f64).sqrt());
         UsualTimes {
             by_category: levels,
-            pooled: CategoryLevel { median: overall, reach: pooled_reach },
+            pooled: CategoryLevel { median: overall, reach: pooled_reach, uncertainty: 1.0 },
             tail: Tail::Pareto(mean),
         }
     }
@@ -424,7 +421,11 @@ const BULK_MIN: f64 = 0.5;
 /// Median and standard deviation of the lowest `share` of some logarithms, by quantiles on both sides of the median.
 fn bulk(logs: &mut [f64], share: f64) -> CategoryLevel {
     let [low, middle, high] = [0.16, 0.5, 0.84].map(|part| quantile(logs, part * share));
-    CategoryLevel { median: middle, reach: (middle - low).max(high - middle).max(SPREAD_MIN) }
+    CategoryLevel {
+        median: middle,
+        reach: (middle - low).max(high - middle).max(SPREAD_MIN),
+        uncertainty: 1.0,
+    }
 }
 
 /// The values of each category.

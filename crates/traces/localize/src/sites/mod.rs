@@ -10,6 +10,7 @@ mod concentration;
 mod culprits;
 mod drift;
 mod group_sums;
+mod hit_probability;
 mod hits;
 mod incidents;
 mod judge;
@@ -41,7 +42,7 @@ pub use change::{ChangeSettings, SiteChange, compare_sites};
 pub use cold_start::FirstCalls;
 pub use concentration::is_concentrated;
 pub use culprits::{Culprit, CulpritSettings, ReplicaRate, Share, find_culprits, find_frequent_culprits};
-pub use hits::{CallLevel, ComparedSite, NormalCalls, WindowCall, find_hits};
+pub use hits::{CallLevel, ComparedSite, FALSE_HITS_MAX, NormalCalls, WindowCall, find_hits};
 pub use incidents::{Bins, Incident, Onset, ScanSettings, find_incidents};
 pub use judge::{
     Shift, Shifted, SiteSettings, SiteSuspect, WidespreadSlowdown, add_up_suspects, changed_replica_suspects,

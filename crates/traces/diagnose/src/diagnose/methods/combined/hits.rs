@@ -19,9 +19,11 @@ use crate::diagnose::answer::{
 use crate::diagnose::question::DiagnoseQuestion;
 use crate::site_calls::SiteCall;
 use laggard_assembly::ShapeRule;
-use laggard_localize::{CallLevel, ComparedSite, FirstCalls, Incident, Site, Spread, WindowCall, find_hits};
+use laggard_localize::{
+    CallLevel, ComparedSite, FALSE_HITS_MAX, FirstCalls, Incident, Site, Spread, WindowCall, find_hits,
+};
 use laggard_model::{ReplicaId, TraceId};
-use laggard_numeric::{binomial_upper_tail, mean, median_of, sample_std};
+use laggard_numeric::{Weights, binomial_upper_tail, mean, median_of, sample_std, weighted_median};
 use laggard_report::{CulpritReplica, MetRequests};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,12 +31,13 @@ use std::collections::{BTreeMap, BTreeSet};
 const TRACES_MAX: usize = 5;
 /// Level of the test that more requests of a category are hit than by chance.
 const CHANCE_LEVEL: f64 = 0.05;
-/// Share of false discoveries among hit calls.
-const FALSE_SHARE: f64 = 0.02;
 
 /// From this share of hit calls on, and below this median factor of theirs, single calls vary more than they are slower.
 const MOST_CALLS: f64 = 0.5;
 const SMALL_FACTOR: f64 = 1.5;
+
+/// Calls that are hit with less than this probability do not count in the effect: of many normal calls, some have one by chance.
+const WEIGHED_MIN: f32 = 0.3;
 
 /// Larger slowdowns of requests are reported as this.
 const SLOWER_MAX: f64 = 1e6;
@@ -56,6 +59,8 @@ pub(super) struct LeveledCall {
     /// Whether it can be hit.
     pub(super) is_judged: bool,
     pub(super) is_hit: bool,
+    /// As [`CallLevel::probability`].
+    probability: f32,
 }
 
 impl LeveledCall {
@@ -79,7 +84,7 @@ impl HitStudy<'_> {
         excess.retain(|&request, _| self.study.is_complete(&requests[request as usize]));
         let figures = self.figures(&suspect, &calls, &excess);
         suspect.excess.calls = calls.iter().filter(|call| call.is_hit).count() as u64;
-        if let Some(effect) = effect(calls.iter().filter(|call| call.is_hit)) {
+        if let Some(effect) = effect(calls.iter()) {
             (suspect.excess.median_ns, suspect.excess.median_factor) = (effect.excess_ns, effect.factor);
         }
         let surveyed = |&request: &u32| {
@@ -100,7 +105,7 @@ impl HitStudy<'_> {
     fn excess_by_request(&self, calls: &[LeveledCall]) -> BTreeMap<u32, f64> {
         let hits = || calls.iter().filter(|call| call.is_hit);
         let judged = calls.iter().filter(|call| call.is_judged).count();
-        let factor = effect(hits()).map_or(1.0, |effect| effect.factor);
+        let factor = effect(calls.iter()).map_or(1.0, |effect| effect.factor);
         let by_level = factor < SMALL_FACTOR && hits().count() as f64 >= MOST_CALLS * judged as f64;
         let category = |call: &LeveledCall| self.study.window.requests[call.call.request as usize].category;
         let mut levels: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
@@ -191,6 +196,7 @@ impl HitStudy<'_> {
             usual_ns: level.usual_ns,
             is_judged: compared.is_judged,
             is_hit: level.is_hit,
+            probability: level.probability,
         };
         let levels = find_hits(&compared);
         (calls.into_iter().zip(levels).zip(compared))
@@ -217,11 +223,10 @@ impl HitStudy<'_> {
         slowest.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         slowest.dedup_by_key(|&mut (_, trace)| trace);
         let excess: Vec<f64> = excess_by_request.values().copied().collect();
-        let hits = || calls.iter().filter(|call| call.is_hit);
         let start = |call: &&LeveledCall| requests[call.call.request as usize].start;
         let in_period = |incident: &Incident| {
             let period = incident.since..incident.until;
-            effect(hits().filter(|call| period.contains(&start(call))))
+            effect(calls.iter().filter(|call| period.contains(&start(call))))
         };
         HitFigures {
             in_periods: self.study.incidents.iter().map(|(incident, _)| in_period(incident)).collect(),
@@ -282,9 +287,9 @@ impl HitStudy<'_> {
             count.3 += excess_ns * f64::from(request.weight);
         }
         let (judged, hit) = counts.values().fold((0, 0), |sum, count| (sum.0 + count.0, sum.1 + count.1));
-        let false_hits = FALSE_SHARE * hit as f64;
+        let false_hits = FALSE_HITS_MAX * hit as f64;
         let normal = judged as f64 - (hit as f64 - false_hits);
-        let chance = (false_hits / normal.max(1.0)).min(FALSE_SHARE);
+        let chance = (false_hits / normal.max(1.0)).min(FALSE_HITS_MAX);
         let pays = |&(_, count): &(&u32, &(u64, u64, u64, f64))| {
             count.2 > 0 && binomial_upper_tail(count.0, chance, count.1) <= CHANCE_LEVEL
         };
@@ -390,12 +395,19 @@ impl HitStudy<'_> {
     }
 }
 
-/// The effect of hit calls; `None` without any.
-fn effect<'c>(hits: impl Iterator<Item = &'c LeveledCall>) -> Option<Effect> {
-    let (excess, logs): (Vec<f64>, Vec<f64>) = hits
-        .map(|call| (call.excess_ns(), if call.usual_ns > 0.0 { call.log_ratio() } else { f64::INFINITY }))
-        .unzip();
-    (!excess.is_empty()).then(|| Effect { excess_ns: median_of(&excess), factor: median_of(&logs).exp() })
+/// The effect of hit calls; `None` without any. Calls count by the probability that they were hit: the certain ones are the
+/// longest, so that their median would be too large.
+fn effect<'c>(calls: impl Iterator<Item = &'c LeveledCall>) -> Option<Effect> {
+    let (mut excess, mut logs, mut weights) = (Vec::new(), Vec::new(), Vec::new());
+    let mut any = false;
+    for call in calls.filter(|call| call.probability >= WEIGHED_MIN) {
+        any |= call.is_hit;
+        excess.push(call.excess_ns());
+        logs.push(if call.usual_ns > 0.0 { call.log_ratio() } else { f64::INFINITY });
+        weights.push(f64::from(call.probability));
+    }
+    let median = |values: &[f64]| weighted_median(values, Weights::from_slice(&weights));
+    any.then(|| Effect { excess_ns: median(&excess), factor: median(&logs).exp() })
 }
 
 const fn is_chain(site: &Site) -> bool {
