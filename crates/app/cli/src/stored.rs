@@ -16,7 +16,7 @@ use std::num::NonZeroU64;
 pub(crate) struct StoredFolder {
     /// Read the data folder of `laggard serve` instead of files, without a server or beside it; nothing of it is changed. Also
     /// s3://BUCKET/PREFIX, in programs built with the feature `s3`
-    #[arg(long, value_name = "FOLDER", hide = true, group = STORED_GROUP, conflicts_with_all = ["paths", "format", "columns", SOURCE_GROUP])]
+    #[arg(long, value_name = "FOLDER", hide = true, group = STORED_GROUP, conflicts_with_all = ["paths", "format", "columns", "beyond_memory", "spill_folder", SOURCE_GROUP])]
     store: Option<String>,
     /// Most calls that are compared; of more, the most frequent kinds of requests are thinned, and the report says so [default:
     /// 100000000, and what fits into half of --memory]
