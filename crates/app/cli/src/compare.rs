@@ -1,7 +1,7 @@
 //! `laggard compare`: reads two sets of traces, or one set with two windows, and reports the difference.
 
 use crate::exit::{CommandError, Status, Verdicts};
-use crate::load::{Loaded, SpanMemory, load};
+use crate::load::{Loaded, SpanMemory, SpanStorage, assembled, load};
 use crate::output::{RunOptions, TestCaseFiles};
 use crate::progress::Meter;
 use crate::runtime::{facts, input_cautions};
@@ -92,8 +92,12 @@ pub(crate) fn run(arguments: &Compare) -> Result<Status, CommandError> {
 pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError> {
     let settings = arguments.question.settings().map_err(CommandError::usage)?;
     let input = arguments.inputs.settings().map_err(CommandError::usage)?;
-    let reading =
-        SetReader { input: &input, threads: arguments.run.threads(), memory_bytes: arguments.memory.bytes };
+    let reading = SetReader {
+        input: &input,
+        threads: arguments.run.threads(),
+        memory_bytes: arguments.memory.bytes,
+        storage: &arguments.memory.beyond.storage(),
+    };
     if arguments.source.is_set() {
         compare_in_source(arguments, &reading, &settings)
     } else {
@@ -182,6 +186,7 @@ struct SetReader<'a> {
     input: &'a InputSettings,
     threads: NonZeroUsize,
     memory_bytes: usize,
+    storage: &'a SpanStorage,
 }
 
 /// A set that was read.
@@ -201,20 +206,21 @@ impl SetReader<'_> {
     fn read(&self, paths: &[PathBuf], window: Window) -> Result<ReadSet, CommandError> {
         let sources = expand(paths).map_err(CommandError::unreadable)?;
         let meter = Meter::new(&sources);
-        let loaded = load(&sources, self.input, self.limits(window), self.threads, &meter);
+        let loaded = load(&sources, self.input, self.limits(window), self.storage, self.threads, &meter);
         meter.done();
         let loaded = loaded?;
         let cautions = input_cautions(&loaded.outcome);
-        Ok(self.set(loaded, label(paths), cautions))
+        self.set(loaded, label(paths), cautions)
     }
 
     fn read_source(&self, arguments: &Compare, window: Window) -> Result<ReadSet, CommandError> {
         let meter = Meter::without_total();
         let service = arguments.question.service.as_deref();
-        let loaded = arguments.source.load(&[window], service, self.input, self.limits(window), &meter);
+        let table = self.storage.table(self.limits(window));
+        let loaded = arguments.source.load(&[window], service, self.input, table, &meter);
         meter.done();
         let LoadedSource { loaded, cautions } = loaded?;
-        Ok(self.set(loaded, arguments.source.label(), cautions))
+        self.set(loaded, arguments.source.label(), cautions)
     }
 
     fn limits(&self, window: Window) -> IngestSettings {
@@ -225,10 +231,10 @@ impl SetReader<'_> {
         }
     }
 
-    fn set(&self, loaded: Loaded, label: String, cautions: Vec<String>) -> ReadSet {
-        let Loaded { ingest, outcome } = loaded;
-        let requests = Requests::from_traces(ingest.finish(self.threads), self.threads);
-        ReadSet { requests, facts: facts(&outcome), label, cautions }
+    fn set(&self, loaded: Loaded, label: String, cautions: Vec<String>) -> Result<ReadSet, CommandError> {
+        let facts = InputFacts { spilled_bytes: loaded.spilled_bytes(), ..facts(&loaded.outcome) };
+        let requests = assembled(loaded.ingest, self.threads)?;
+        Ok(ReadSet { requests, facts, label, cautions })
     }
 }
 

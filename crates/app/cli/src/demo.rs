@@ -3,7 +3,7 @@
 use crate::diagnose::report;
 use crate::exit::{CommandError, Status};
 use crate::live_demo::LiveDemo;
-use crate::load::load;
+use crate::load::{BeyondMemory, load};
 use crate::output::{ColorWhen, OutputTarget, print};
 use crate::progress::Meter;
 use crate::simulate::{describe, failure};
@@ -33,7 +33,8 @@ pub(crate) fn run(arguments: &Demo) -> Result<Status, CommandError> {
     let sources = expand(std::slice::from_ref(&incident.traces)).map_err(CommandError::unreadable)?;
     let threads = available_threads();
     let meter = Meter::new(&sources);
-    let loaded = load(&sources, &InputSettings::default(), IngestSettings::default(), threads, &meter)?;
+    let (limits, storage) = (IngestSettings::default(), BeyondMemory::default().storage());
+    let loaded = load(&sources, &InputSettings::default(), limits, &storage, threads, &meter)?;
     let report = report(loaded, None, &DiagnoseSettings::default(), Vec::new(), threads)?;
     meter.done();
     OutputTarget { file: None, color: ColorWhen::Auto }.write(Output::Text, &report)?;

@@ -2,7 +2,7 @@
 
 use crate::exit::{CommandError, Status, Verdicts};
 use crate::kernel_evidence::{HostTrace, KernelEvidence, KernelFiles, kernel_evidence};
-use crate::load::{Loaded, SpanMemory, load};
+use crate::load::{Loaded, SpanMemory, assembled, load};
 use crate::output::RunOptions;
 use crate::progress::Meter;
 use crate::prometheus::PrometheusInput;
@@ -148,12 +148,14 @@ fn report_on_files(
     let sets = if earlier.is_empty() { 1 } else { 2 };
     let limits = ingest_settings(settings, arguments.memory.bytes / sets);
     let all: Vec<_> = sources.iter().chain(&earlier).cloned().collect();
-    let meter = Meter::new(&all);
+    let (storage, meter) = (arguments.memory.beyond.storage(), Meter::new(&all));
     let read = || {
-        let loaded = load(&sources, input, limits, threads, &meter)?;
+        let loaded = load(&sources, input, limits, &storage, threads, &meter)?;
         let baseline = match earlier.as_slice() {
             [] => None,
-            earlier => Some(load(earlier, input, kept_of_baseline(settings, limits), threads, &meter)?),
+            earlier => {
+                Some(load(earlier, input, kept_of_baseline(settings, limits), &storage, threads, &meter)?)
+            }
         };
         meter.stage("assembling and diagnosing");
         report(loaded, baseline, settings, arguments.question.events(now()), threads)
@@ -178,13 +180,13 @@ fn report_on_source(
         baseline: within.unwrap_or(BaselineChoice::None),
         ..settings
     };
-    let limits = ingest_settings(&settings, arguments.memory.bytes);
+    let table = arguments.memory.beyond.storage().table(ingest_settings(&settings, arguments.memory.bytes));
     let meter = Meter::without_total();
     let read = || {
         let windows: Vec<Window> = [Some(window), baseline].into_iter().flatten().collect();
         let service = arguments.question.service.as_deref();
         let LoadedSource { loaded, cautions } =
-            arguments.source.load(&windows, service, input, limits, &meter)?;
+            arguments.source.load(&windows, service, input, table, &meter)?;
         meter.stage("assembling and diagnosing");
         let mut report = report(loaded, None, &settings, arguments.question.events(now()), threads)?;
         report.cautions.extend(cautions);
@@ -216,6 +218,7 @@ fn add_evidence(
             weights: arguments.weights.clone(),
             prometheus: PrometheusInput::default(),
             memory: arguments.memory.bytes,
+            beyond: arguments.memory.beyond.clone(),
         };
         let samples = load_samples_of_short_period(&input, threads)?;
         let found =
@@ -286,10 +289,12 @@ pub(crate) fn report(
     events: Vec<SystemEvent>,
     threads: NonZeroUsize,
 ) -> Result<Report, CommandError> {
-    let facts = InputFacts { events, ..facts(&loaded.outcome) };
-    let requests = Requests::from_traces(loaded.ingest.finish(threads), threads);
+    let spilled_bytes =
+        [Some(&loaded), baseline.as_ref()].into_iter().flatten().map(Loaded::spilled_bytes).sum();
+    let facts = InputFacts { events, spilled_bytes, ..facts(&loaded.outcome) };
+    let requests = assembled(loaded.ingest, threads)?;
     let unread: Vec<String> = baseline.iter().flat_map(|loaded| input_cautions(&loaded.outcome)).collect();
-    let earlier = baseline.map(|loaded| Requests::from_traces(loaded.ingest.finish(threads), threads));
+    let earlier = baseline.map(|loaded| assembled(loaded.ingest, threads)).transpose()?;
     let engine = LocalEngine::new(threads);
     let mut report =
         diagnose(&requests, earlier.as_ref(), &facts, settings, engine).map_err(CommandError::usage)?;

@@ -3,27 +3,96 @@
 use crate::exit::CommandError;
 use crate::probed_spans::read_input;
 use crate::progress::Meter;
-use clap::Args;
-use laggard_engine::{Ingest, IngestSettings};
+use clap::{Args, ValueEnum};
+use laggard_engine::{Ingest, IngestSettings, Requests, SpillFile};
 use laggard_formats::{InputError, InputSettings, Outcome, Source};
 use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SinkPart, SpanRecord};
 use laggard_parallel::{SpareThreads, parallel_map};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 /// Memory of commands that hold spans.
 #[derive(Args, Debug)]
 pub(crate) struct SpanMemory {
-    /// Memory for spans of all sets; beyond it, traces are dropped evenly, and the report says so
+    /// Memory for spans of all sets while they are read; further ones are written to a temporary file
     #[arg(id = "memory", long, value_name = "SIZE", default_value = "4GiB", value_parser = parse_size)]
     pub(crate) bytes: usize,
+    #[command(flatten)]
+    pub(crate) beyond: BeyondMemory,
+}
+
+/// What becomes of spans that do not fit in memory.
+#[derive(Args, Clone, Debug, Default)]
+#[group(skip)]
+pub(crate) struct BeyondMemory {
+    /// What becomes of spans beyond --memory
+    #[arg(long, value_name = "WHAT", default_value = "spill")]
+    beyond_memory: SpansBeyondMemory,
+    /// Folder for the temporary file, which has no name and disappears with the program [default: TMPDIR, or /tmp]
+    #[arg(long, value_name = "FOLDER")]
+    spill_folder: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+enum SpansBeyondMemory {
+    /// They are written to a temporary file; the report is the same
+    #[default]
+    Spill,
+    /// Traces are dropped evenly, and the report says so
+    Thin,
+}
+
+impl BeyondMemory {
+    /// How the sets of one question are stored while they are read.
+    pub(crate) fn storage(&self) -> SpanStorage {
+        let folder = || self.spill_folder.clone().unwrap_or_else(std::env::temp_dir);
+        let spills = self.beyond_memory == SpansBeyondMemory::Spill;
+        SpanStorage { spill: spills.then(|| Arc::new(SpillFile::new(folder()))) }
+    }
+}
+
+/// Where the spans of a question are while they are read: in memory, and in a file for what does not fit.
+#[derive(Clone, Debug)]
+pub(crate) struct SpanStorage {
+    spill: Option<Arc<SpillFile>>,
+}
+
+impl SpanStorage {
+    /// An empty table.
+    pub(crate) fn table(&self, limits: IngestSettings) -> Ingest {
+        match &self.spill {
+            Some(file) => Ingest::with_spill(limits, Arc::clone(file)),
+            None => Ingest::new(limits),
+        }
+    }
+}
+
+/// The requests of a table that was filled.
+///
+/// # Errors
+/// When the temporary file could not be used.
+pub(crate) fn assembled(table: Ingest, threads: NonZeroUsize) -> Result<Requests, CommandError> {
+    Requests::from_ingest(table, threads).map_err(|error| {
+        CommandError::unreadable(format!(
+            "the spans do not fit in --memory, and {error}; name a folder with more space (--spill-folder), raise --memory, or read a \
+             sample of the traces (--beyond-memory thin)"
+        ))
+    })
 }
 
 /// The span table, and the outcome of reading.
 pub(crate) struct Loaded {
     pub(crate) ingest: Ingest,
     pub(crate) outcome: Outcome,
+}
+
+impl Loaded {
+    /// Bytes that were written to the temporary file.
+    pub(crate) fn spilled_bytes(&self) -> u64 {
+        self.ingest.spilled_bytes()
+    }
 }
 
 /// Tables that several readers fill in parallel.
@@ -49,12 +118,13 @@ pub(crate) fn load(
     sources: &[Source],
     settings: &InputSettings,
     limits: IngestSettings,
+    storage: &SpanStorage,
     threads: NonZeroUsize,
     meter: &Meter,
 ) -> Result<Loaded, CommandError> {
     let share = memory_shares(sources, threads);
     let limits = IngestSettings { memory_bytes: limits.memory_bytes / share, ..limits };
-    let loaded = load_tables(sources, settings, &|| Ingest::new(limits), threads, meter)?;
+    let loaded = load_tables(sources, settings, &|| storage.table(limits), threads, meter)?;
     Ok(Loaded { ingest: loaded.tables, outcome: loaded.outcome })
 }
 

@@ -29,6 +29,7 @@ pub(crate) fn facts(outcome: &Outcome) -> InputFacts {
     InputFacts {
         files: outcome.documents(),
         bytes: outcome.bytes,
+        spilled_bytes: 0,
         formats: formats.map(|(&name, &count)| NamedCount { name: name.to_owned(), count }).collect(),
         events: Vec::new(),
     }

@@ -1,7 +1,9 @@
 //! Flags and loading for the commands that start from windows of samples.
 
 use crate::exit::CommandError;
-use crate::load::{LoadedTables, ParallelLoad, load_tables, memory_shares};
+use crate::load::{
+    BeyondMemory, LoadedTables, ParallelLoad, SpanStorage, assembled, load_tables, memory_shares,
+};
 use crate::progress::Meter;
 use crate::prometheus::{self, PrometheusInput, QueryRange};
 use crate::runtime::{facts, input_cautions, input_sources};
@@ -32,9 +34,11 @@ pub(crate) struct SampleInput {
     pub(crate) weights: Weights,
     #[command(flatten)]
     pub(crate) prometheus: PrometheusInput,
-    /// Memory for samples and spans; what does not fit is dropped, and the report says so
+    /// Memory for samples and spans, half of it for each; further samples are dropped, and the report says so
     #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = crate::load::parse_size)]
     pub(crate) memory: usize,
+    #[command(flatten)]
+    pub(crate) beyond: BeyondMemory,
 }
 
 /// Reads everything the flags name into one table of windows. `has_resources`: a Prometheus server is asked for memory and
@@ -94,7 +98,8 @@ impl ReadSamples<'_> {
         let only = input.paths.is_empty();
         prometheus::query(&input.prometheus, &range, &mut samples, &mut facts, &mut cautions, only)?;
         facts.samples = samples.samples();
-        let requests = Requests::from_traces(tables.spans.finish(threads), threads);
+        facts.input.spilled_bytes = tables.spans.spilled_bytes();
+        let requests = assembled(tables.spans, threads)?;
         facts.spans = requests.spans();
         Ok(ReadSamples { input, settings, samples, requests, facts, cautions, threads })
     }
@@ -127,11 +132,12 @@ fn read_inputs(input: &SampleInput, threads: NonZeroUsize) -> Result<LoadedTable
     let mut settings = input.inputs.settings().map_err(CommandError::usage)?;
     input.weights.apply(&mut settings.reader);
     input.formats.apply(&mut settings.reader).map_err(CommandError::usage)?;
+    let storage = input.beyond.storage();
     if input.paths.is_empty() && input.prometheus.url.is_some() {
-        return Ok(LoadedTables { tables: Mixed::new(input.memory), outcome: Outcome::default() });
+        return Ok(LoadedTables { tables: Mixed::new(input.memory, &storage), outcome: Outcome::default() });
     }
     let sources = input_sources(&input.paths)?;
-    let empty = || Mixed::new(input.memory / memory_shares(&sources, threads));
+    let empty = || Mixed::new(input.memory / memory_shares(&sources, threads), &storage);
     let meter = Meter::new(&sources);
     let loaded = load_tables(&sources, &settings, &empty, threads, &meter);
     meter.done();
@@ -149,11 +155,11 @@ const SAMPLE_BYTES: usize = 16;
 
 impl Mixed {
     /// Half of the memory for each kind.
-    fn new(memory_bytes: usize) -> Mixed {
+    fn new(memory_bytes: usize, storage: &SpanStorage) -> Mixed {
         let half = memory_bytes / 2;
         let limits = SampleLimits { samples_max: half / SAMPLE_BYTES, ..SampleLimits::default() };
         let spans = IngestSettings { memory_bytes: half, ..IngestSettings::default() };
-        Mixed { samples: SampleTable::new(limits), spans: Ingest::new(spans) }
+        Mixed { samples: SampleTable::new(limits), spans: storage.table(spans) }
     }
 }
 

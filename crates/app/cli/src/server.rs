@@ -17,7 +17,7 @@ pub(crate) const STORED_GROUP: &str = "stored-data";
 #[command(next_help_heading = "Querying a server (docs/manual/api.md)")]
 pub(crate) struct Server {
     /// Query the data stored by this server (`laggard serve`) instead of reading files: http://localhost:4316
-    #[arg(long, value_name = "URL", group = STORED_GROUP, conflicts_with_all = ["paths", "format", "columns", "threads", "memory", SOURCE_GROUP])]
+    #[arg(long, value_name = "URL", group = STORED_GROUP, conflicts_with_all = ["paths", "format", "columns", "threads", "memory", "beyond_memory", "spill_folder", SOURCE_GROUP])]
     server: Option<String>,
     #[command(flatten)]
     access: Access,

@@ -15,8 +15,8 @@ use std::num::NonZeroU64;
 #[command(next_help_heading = "Reading the data of a server (docs/manual/store.md)")]
 pub(crate) struct StoredFolder {
     /// Read the data folder of `laggard serve` instead of files, without a server or beside it; nothing of it is changed. Also
-    /// s3://BUCKET/PREFIX, in programs built with the feature `s3`
-    #[arg(long, value_name = "FOLDER", hide = true, group = STORED_GROUP, conflicts_with_all = ["paths", "format", "columns", SOURCE_GROUP])]
+    /// s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, and az://CONTAINER/PREFIX, in programs built with the features `s3`, `gcs`, and `azure`
+    #[arg(long, value_name = "FOLDER", hide = true, group = STORED_GROUP, conflicts_with_all = ["paths", "format", "columns", "beyond_memory", "spill_folder", SOURCE_GROUP])]
     store: Option<String>,
     /// Most calls that are compared; of more, the most frequent kinds of requests are thinned, and the report says so [default:
     /// 100000000, and what fits into half of --memory]

@@ -7,7 +7,7 @@ use crate::small_files::text_of;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgGroup, ArgMatches, Args, Command, FromArgMatches};
 use laggard_diagnose::{BaselineChoice, DiagnoseSettings};
-use laggard_engine::{Ingest, IngestSettings};
+use laggard_engine::Ingest;
 use laggard_formats::{InputSettings, Outcome};
 use laggard_model::{Nanos, Timestamp};
 use laggard_params::Window;
@@ -113,13 +113,13 @@ impl TraceSource {
         self.server.0.as_ref().map(|(row, url)| format!("{} {url}", row.title)).unwrap_or_default()
     }
 
-    /// Reads the traces of some windows into the span table.
+    /// Reads the traces of some windows into a span table.
     pub(crate) fn load(
         &self,
         windows: &[Window],
         service: Option<&str>,
         input: &InputSettings,
-        limits: IngestSettings,
+        table: Ingest,
         meter: &Meter,
     ) -> Result<LoadedSource, CommandError> {
         if input.format.is_some() {
@@ -134,7 +134,7 @@ impl TraceSource {
             reader: &input.reader,
             now: Some(now()),
         };
-        let mut sink = CountingSink::new(Ingest::new(limits), meter);
+        let mut sink = CountingSink::new(table, meter);
         let summary = read_traces(&client, &request, &mut sink, meter).map_err(failure)?;
         let mut outcome = Outcome { bytes: summary.bytes, decompressed: summary.bytes, ..Outcome::default() };
         outcome.formats.insert(summary.row.format, 1);

@@ -6,5 +6,5 @@ use laggard_report::{InputFacts, NamedCount};
 /// The store counts as one input file, if it has any requests.
 pub(crate) fn stored_facts(requests: &Requests) -> InputFacts {
     let formats = vec![NamedCount { name: "store".to_owned(), count: 1 }];
-    InputFacts { files: u64::from(!requests.is_empty()), bytes: 0, formats, events: Vec::new() }
+    InputFacts { files: u64::from(!requests.is_empty()), formats, ..InputFacts::default() }
 }

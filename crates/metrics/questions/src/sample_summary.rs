@@ -24,6 +24,7 @@ pub fn sample_summary(table: &WindowTable, facts: &SampleFacts) -> SampleSummary
     SampleSummary {
         files: facts.input.files,
         bytes: facts.input.bytes,
+        spilled_bytes: facts.input.spilled_bytes,
         formats: facts.input.formats.clone(),
         samples: facts.samples,
         spans: facts.spans,

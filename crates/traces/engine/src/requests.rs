@@ -125,7 +125,7 @@ impl Requests {
     }
 
     /// From slices in handles of the table's names.
-    fn from_table(traces: Traces, slices: Vec<RequestSlice>, threads: NonZeroUsize) -> Requests {
+    pub(crate) fn from_table(traces: Traces, slices: Vec<RequestSlice>, threads: NonZeroUsize) -> Requests {
         let (names, map) = HandleMap::sorted(&traces.names);
         let mut facts = SliceFacts::default();
         slices.iter().for_each(|slice| facts.merge_but_texts(&slice.facts, &map));

@@ -11,6 +11,7 @@
 //!
 //! One [`Store`] holds the data of one tenant.
 
+mod buckets;
 mod budget;
 mod claim;
 mod clock;

@@ -1,5 +1,6 @@
 //! Where the data of a server is: in a folder, or under a prefix in a bucket.
 
+use crate::buckets;
 use crate::{DurableFolder, OWNER_FOLDER, StoreError, StoreReader, StoreSettings};
 use bytes::Bytes;
 use object_store::local::LocalFileSystem;
@@ -47,8 +48,8 @@ impl fmt::Display for DataLocation {
 }
 
 impl DataLocation {
-    /// The location that a path or a URL names: `/var/lib/laggard`, `file:///var/lib/laggard`, `s3://bucket/prefix`. Credentials and the
-    /// address of a bucket come from the environment (`AWS_…`).
+    /// The location that a path or a URL names: `/var/lib/laggard`, `file:///var/lib/laggard`, `s3://bucket/prefix`, `gs://bucket/prefix`,
+    /// `az://container/prefix`. Credentials and the address of a bucket come from the environment (`AWS_…`, `GOOGLE_…`, `AZURE_…`).
     ///
     /// # Errors
     /// When it is a URL of a kind that this program does not read, or the environment does not suffice.
@@ -64,14 +65,12 @@ impl DataLocation {
                     "{text}: after {FILE} there must be an absolute path without %; or name the folder itself"
                 )));
             }
-            Some(("s3", rest)) => {
+            Some((scheme, rest)) => {
                 let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
-                Root::Bucket { objects: s3(text, bucket)?, prefix: ObjectPath::from(prefix) }
-            }
-            Some((kind, _)) => {
-                return Err(StoreError::new(format!(
-                    "{text}: {kind}:// is not read; a folder, {FILE}, and s3:// are"
-                )));
+                Root::Bucket {
+                    objects: buckets::open(text, scheme, bucket)?,
+                    prefix: ObjectPath::from(prefix),
+                }
             }
         };
         Ok(DataLocation { name, root })
@@ -213,28 +212,6 @@ fn folders_in(folder: &Path) -> Vec<String> {
     names
 }
 
-/// A bucket, from the variables of the environment.
-#[cfg(feature = "s3")]
-fn s3(text: &str, bucket: &str) -> Result<Arc<dyn ObjectStore>, StoreError> {
-    use object_store::RetryConfig;
-    use object_store::aws::AmazonS3Builder;
-    /// A bucket that does not answer for this long is reported.
-    const RETRY_MAX: std::time::Duration = std::time::Duration::from_secs(20);
-    // Fails if the process has one already.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let retry = RetryConfig { max_retries: 5, retry_timeout: RETRY_MAX, ..RetryConfig::default() };
-    let builder = AmazonS3Builder::from_env().with_bucket_name(bucket).with_retry(retry);
-    let built = builder.build().map_err(|error| StoreError::new(format!("{text}: {error}")))?;
-    Ok(Arc::new(built))
-}
-
-#[cfg(not(feature = "s3"))]
-fn s3(text: &str, _: &str) -> Result<Arc<dyn ObjectStore>, StoreError> {
-    Err(StoreError::new(format!(
-        "{text}: this program was built without buckets; build it with `cargo build --release --features s3`"
-    )))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -280,7 +257,7 @@ mod tests {
             (below.to_string().as_str(), below.folder().unwrap()),
             ("file:///a/b/tenants/x", Path::new("/a/b/tenants/x"))
         );
-        for refused in ["file://host/a", "file:///a%20b", "gs://bucket/a", "http://host/a"] {
+        for refused in ["file://host/a", "file:///a%20b", "gcs://bucket/a", "http://host/a"] {
             let error = DataLocation::parse(refused).err().unwrap().to_string();
             assert!(error.starts_with(refused), "{error}");
         }

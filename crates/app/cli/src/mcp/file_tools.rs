@@ -8,7 +8,7 @@ use crate::compare::{Compare, comparison};
 use crate::diagnose::{Diagnose, report_on_input};
 use crate::exit::CommandError;
 use crate::kernel_input::failure;
-use crate::load::SpanMemory;
+use crate::load::{BeyondMemory, SpanMemory};
 use crate::output::{RunOptions, TestCaseFiles};
 use crate::progress::Meter;
 use crate::prometheus::PrometheusInput;
@@ -119,7 +119,7 @@ fn diagnose_answer(access: &FileAccess, arguments: Value) -> Result<ToolAnswer, 
         weights,
         exit_code: false,
         run: RunOptions::unwritten(access.threads),
-        memory: SpanMemory { bytes: access.memory_bytes },
+        memory: SpanMemory { bytes: access.memory_bytes, beyond: BeyondMemory::default() },
         source: TraceSource::default(),
         server: Server::default(),
         stored: StoredFolder::default(),
@@ -138,7 +138,7 @@ fn compare_answer(access: &FileAccess, arguments: Value) -> Result<ToolAnswer, C
         exit_code: false,
         test_cases: TestCaseFiles::default(),
         run: RunOptions::unwritten(access.threads),
-        memory: SpanMemory { bytes: access.memory_bytes },
+        memory: SpanMemory { bytes: access.memory_bytes, beyond: BeyondMemory::default() },
         source: TraceSource::default(),
         server: Server::default(),
         stored: StoredFolder::default(),
@@ -161,6 +161,7 @@ fn sample_answer<Q: SampleQuestion>(
         weights: reading.weights,
         prometheus: PrometheusInput::default(),
         memory: access.memory_bytes,
+        beyond: BeyondMemory::default(),
     };
     let samples = load_samples(&input, Q::NEEDS_RESOURCES, access.threads)?;
     report_answer(&Q::answer(settings, samples).map_err(CommandError::usage)?)

@@ -170,7 +170,7 @@ fn late_records_do_not_change_the_report() {
 fn a_small_memory_limit_drops_whole_traces_and_reports_it() {
     for (format, files) in [("span-csv", "1"), ("span-csv", "7"), ("call-log", "1")] {
         let incident = incident(RANDOM_DEVICE, &["--format", format, "--files", files]);
-        let run = diagnose(&incident.traces(), &["--memory", "1MiB"]);
+        let run = diagnose(&incident.traces(), &["--memory", "1MiB", "--beyond-memory", "thin"]);
         assert!([0, 4].contains(&run.status), "{}", run.stderr);
         let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
         let spans = input_count(&report, "spans");

@@ -35,6 +35,7 @@ mod serve;
 mod server;
 mod shop;
 mod signature;
+mod spill;
 mod terminal;
 mod threads;
 mod trace_sources;

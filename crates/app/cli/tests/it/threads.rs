@@ -41,6 +41,7 @@ fn every_format_plain_and_compressed() {
 fn a_window_and_a_limit_of_memory() {
     let file = incident(LARGE, &["--format", "span-csv"]).file();
     check(&file, &["--memory", "1MiB"]);
+    check(&file, &["--memory", "1MiB", "--beyond-memory", "thin"]);
     check(&file, &["--since", "2026-01-12T09:20:00Z", "--until", "2026-01-12T09:40:00Z"]);
 }
 

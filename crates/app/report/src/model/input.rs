@@ -11,6 +11,10 @@ pub struct Input {
     pub files: u64,
     /// Bytes read, before decompression.
     pub bytes: u64,
+    /// Bytes that were written to a temporary file meanwhile, because the spans did not fit in memory; left out if none were.
+    #[serde(skip_serializing_if = "is_zero")]
+    #[schema(required = false)]
+    pub spilled_bytes: u64,
     /// Spans read (call-log inputs: calls rebuilt); if the baseline is part of the same input, those of requests that start
     /// in the window.
     pub spans: u64,
@@ -93,6 +97,10 @@ pub struct LossRow {
     pub count: u64,
     /// The first occurrence; may be empty.
     pub example: String,
+}
+
+pub(crate) fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// `{"cause": {"count": n, "example": "..."}}`

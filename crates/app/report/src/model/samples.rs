@@ -1,6 +1,7 @@
 //! The input of a report on samples: files, windows, servers, and assumptions.
 
-use super::input::{LossRow, losses};
+use super::input::{LossRow, is_zero, losses};
+use crate::present::facts::spilled;
 use crate::{NamedCount, Window, names, numbers};
 use laggard_model::Losses;
 use serde::Serialize;
@@ -13,6 +14,10 @@ pub struct SampleSummary {
     pub files: u64,
     /// Bytes read, before decompression.
     pub bytes: u64,
+    /// Bytes that were written to a temporary file meanwhile, because the spans did not fit in memory; left out if none were.
+    #[serde(skip_serializing_if = "is_zero")]
+    #[schema(required = false)]
+    pub spilled_bytes: u64,
     /// Formats recognized, with the number of inputs of each.
     pub formats: Vec<NamedCount>,
     /// Samples read: points of metrics, counters and counts.
@@ -78,13 +83,14 @@ impl SampleSummary {
             gaps => format!(" ({})", numbers::counted(gaps, "gap")),
         };
         format!(
-            "Read {records} from {}: {}{gaps} of {}, {}, {}{}.",
+            "Read {records} from {}: {}{gaps} of {}, {}, {}{}.{}",
             self.origin(),
             numbers::counted(self.windows, "window"),
             seconds(self.window_s),
             numbers::counted(self.transactions.len() as u64, "transaction type"),
             numbers::counted(self.servers.len() as u64, "server"),
             self.time(),
+            spilled(self.spilled_bytes),
         )
     }
 

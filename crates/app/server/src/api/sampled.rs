@@ -74,7 +74,7 @@ pub(crate) fn of_files(
         files: outcome.documents(),
         bytes: outcome.bytes,
         formats: formats.map(|(&name, &count)| NamedCount { name: name.to_owned(), count }).collect(),
-        events: Vec::new(),
+        ..InputFacts::default()
     };
     let skipped =
         outcome.skipped.iter().map(|file| uploads.hide_paths(&format!("{}: {}", file.name, file.reason)));

@@ -124,7 +124,7 @@ impl StorageSettings {
         };
         if !url.contains("://") {
             return Err(SettingError::new(format_args!(
-                "store.url is {url:?}; allowed: s3://BUCKET/PREFIX or file:///FOLDER"
+                "store.url is {url:?}; allowed: s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX, or file:///FOLDER"
             )));
         }
         DataLocation::parse(url).map_err(|error| SettingError::new(format_args!("store.url: {error}")))?;

@@ -114,8 +114,9 @@ settings! {
         keep_for ("store.keep_for"): Option<Length> = Some(Length::from_secs(7 * 86_400)), at_least(MILLISECOND);
         /// Maximum size of a tenant's data; beyond it the oldest are deleted; `off` for no limit
         keep_bytes ("store.keep_bytes"): Option<Size> = None, at_least(1.0);
-        /// Where segments are, below the name of this server: `s3://BUCKET/PREFIX` (in programs built with the feature `s3`) or
-        /// `file:///FOLDER`; `off` for the data folder. The write-ahead log and all else stay in the data folder
+        /// Where segments are, below the name of this server: `file:///FOLDER`, or in programs built with the feature `s3`, `gcs`, or
+        /// `azure` `s3://BUCKET/PREFIX`, `gs://BUCKET/PREFIX`, or `az://CONTAINER/PREFIX`; `off` for the data folder. The write-ahead log and
+        /// all else stay in the data folder
         url ("store.url"): Option<String> = None, any();
         /// The name of this server below `store.url`, which no other server has
         writer ("store.writer"): String = "default".to_owned(), any();

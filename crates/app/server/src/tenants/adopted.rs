@@ -3,7 +3,8 @@
 use super::tenants_in;
 use crate::settings::{ServeSettings, TENANTS};
 use laggard_store::{
-    ClaimError, ClaimRequest, DataLocation, Store, StoreError, StoreFolder, StoreSettings, WriterPrefix,
+    ClaimError, ClaimRequest, DataLocation, Store, StoreError, StoreFolder, StoreIssue, StoreSettings,
+    WriterPrefix,
 };
 use std::path::Path;
 
@@ -13,7 +14,31 @@ const FOLDER: &str = ".adopted";
 /// The prefix of a server that is gone, and the stores below it, to which nothing is added.
 pub(super) struct AdoptedWriter {
     prefix: WriterPrefix,
-    stores: Vec<Store>,
+    stores: Vec<AdoptedStore>,
+}
+
+/// What a server that is gone stored of a tenant.
+#[derive(Clone)]
+pub(super) struct AdoptedStore {
+    writer: Box<str>,
+    tenant: Box<str>,
+    store: Store,
+}
+
+impl AdoptedStore {
+    /// Whose data these are.
+    pub(super) fn tenant(&self) -> &str {
+        &self.tenant
+    }
+
+    /// Its problems. None of them blocks: this server's own store accepts data and answers all the same.
+    pub(super) fn problems(&self) -> impl Iterator<Item = StoreIssue> {
+        self.store.state().problems.into_iter().map(|issue| StoreIssue {
+            text: format!("data of server {} (store.adopt): {}", self.writer, issue.text),
+            blocks: false,
+            ..issue
+        })
+    }
 }
 
 /// Adopts the data of all servers that the settings name.
@@ -66,7 +91,8 @@ async fn adopt(
     for name in tenants_in(prefix.location()).await.map_err(|error| refused(&error))? {
         let own = StoreFolder::new(tenants.join(&name));
         let opened = own.open_below(&prefix, &format!("{TENANTS}/{name}"), store).await;
-        stores.push(opened.map_err(ClaimError::Refused)?);
+        let store = opened.map_err(ClaimError::Refused)?;
+        stores.push(AdoptedStore { writer: writer.into(), tenant: name.into(), store });
     }
     tracing::info!(writer, tenants = stores.len(), "the data of a server that is gone are adopted");
     Ok(AdoptedWriter { prefix, stores })
@@ -82,10 +108,15 @@ fn empty(folder: &Path) -> std::io::Result<()> {
 }
 
 impl AdoptedWriter {
+    /// What it has of each tenant.
+    pub(super) fn stores(&self) -> &[AdoptedStore] {
+        &self.stores
+    }
+
     /// Lets another server have them at once.
     pub(super) async fn release(&self) {
-        for store in &self.stores {
-            if let Err(error) = store.close().await {
+        for adopted in &self.stores {
+            if let Err(error) = adopted.store.close().await {
                 tracing::error!(%error, "an adopted store could not be closed");
                 return;
             }

@@ -9,7 +9,7 @@ use crate::operations::ProcessMemory;
 use crate::recordings::TenantRecordings;
 use crate::settings::{RecordingSettings, ServeSettings, ServerRole, TENANT_NAMES, TENANTS, is_tenant_name};
 use crate::signatures::TenantSignatures;
-use adopted::AdoptedWriter;
+use adopted::{AdoptedStore, AdoptedWriter};
 use laggard_engine::Batch;
 use laggard_formats::{MessageReader, ReaderOptions, SelectedAttributes};
 use laggard_model::Nanos;
@@ -74,6 +74,8 @@ pub(crate) struct Tenants {
     /// Those of servers that are gone.
     adopted: Vec<AdoptedWriter>,
     role: ServerRole,
+    /// Whether data are of tenants; without them, all are of the only one.
+    has_tenants: bool,
     /// The stores of other servers that are answered from.
     others: Option<OtherServers>,
     store: StoreSettings,
@@ -133,6 +135,7 @@ impl Tenants {
             adopted: adopted::adopt_all(settings, &store).await.map_err(TenantError::Prefix)?,
             others: OtherServers::of(settings).map_err(TenantError::Prefix)?,
             role: settings.store.role,
+            has_tenants: settings.tenants.enabled,
             prefix,
             folder,
             store,
@@ -156,6 +159,8 @@ impl Tenants {
         if let Some(others) = &tenants.others {
             names.extend(others.tenants().await.map_err(TenantError::Store)?);
         }
+        // Otherwise problems of their stores would appear nowhere.
+        names.extend(tenants.adopted_stores().map(|store| store.tenant().to_owned()));
         for name in names {
             tenants.get(&name).await?;
         }
@@ -242,7 +247,9 @@ impl Tenants {
         if self.all().len() >= self.most {
             return Err(TenantError::TooMany);
         }
-        let store = self.open_store(name).await.map_err(TenantError::Store)?;
+        let adopted = self.adopted_stores().filter(|store| !self.has_tenants || store.tenant() == name);
+        let adopted = adopted.cloned().collect();
+        let store = self.open_store(name).await.map_err(TenantError::Store)?.with_adopted(adopted);
         let (events, versions) = self.open_events(name).await.map_err(TenantError::Store)?;
         let messages = MessageReader::new(&self.reader);
         let events = Arc::new(events);
@@ -274,6 +281,11 @@ impl Tenants {
             (None, Some(own)) => Ok(TenantStore::own(own)),
             (None, None) => Err(StoreError::new("store.role: query needs store.url")),
         }
+    }
+
+    /// The stores of servers that are gone.
+    fn adopted_stores(&self) -> impl Iterator<Item = &AdoptedStore> {
+        self.adopted.iter().flat_map(AdoptedWriter::stores)
     }
 
     async fn open_events(&self, name: &str) -> Result<(TenantEvents, VersionWatch), StoreError> {

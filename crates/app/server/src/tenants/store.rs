@@ -1,5 +1,6 @@
 //! Where the data of a tenant goes, and what questions about it are answered from.
 
+use super::adopted::AdoptedStore;
 use laggard_engine::Batch;
 use laggard_model::Nanos;
 use laggard_store::{AppendError, SegmentFigures, Store, StoreError, StoreState, View, Views, WriterStores};
@@ -9,6 +10,8 @@ use std::time::Duration;
 pub(crate) struct TenantStore {
     placement: StorePlacement,
     keep_for: Option<Nanos>,
+    /// What servers that are gone stored of the tenant, and this one merges and expires.
+    adopted: Vec<AdoptedStore>,
 }
 
 enum StorePlacement {
@@ -23,7 +26,7 @@ enum StorePlacement {
 impl TenantStore {
     /// A store that is answered from.
     pub(super) fn own(store: Store) -> TenantStore {
-        TenantStore { keep_for: store.keep_for(), placement: StorePlacement::Own(store) }
+        TenantStore { keep_for: store.keep_for(), placement: StorePlacement::Own(store), adopted: Vec::new() }
     }
 
     /// Answers from the stores of all servers; `own` is what this one stores, if it does.
@@ -36,7 +39,12 @@ impl TenantStore {
             Some(own) => StorePlacement::Shared(own, all),
             None => StorePlacement::ReadOnly(all),
         };
-        TenantStore { placement, keep_for }
+        TenantStore { placement, keep_for, adopted: Vec::new() }
+    }
+
+    /// Reports the problems of these stores, too.
+    pub(super) fn with_adopted(self, adopted: Vec<AdoptedStore>) -> TenantStore {
+        TenantStore { adopted, ..self }
     }
 
     /// What this server stores.
@@ -87,9 +95,10 @@ impl TenantStore {
         }
     }
 
-    /// Figures and problems of what this server stores; of one that only answers questions, of what it answers from.
+    /// Figures and problems of what this server stores; of one that only answers questions, of what it answers from. Of adopted
+    /// stores the problems.
     pub(crate) fn state(&self) -> StoreState {
-        match &self.placement {
+        let mut state = match &self.placement {
             StorePlacement::Own(own) => own.state(),
             StorePlacement::Shared(own, all) => {
                 let mut state = own.state();
@@ -97,7 +106,9 @@ impl TenantStore {
                 state
             }
             StorePlacement::ReadOnly(all) => all.figures().into_state(),
-        }
+        };
+        state.problems.extend(self.adopted.iter().flat_map(AdoptedStore::problems));
+        state
     }
 
     /// Whether what other servers store now cannot be read.

@@ -104,6 +104,7 @@ fn compared_set(set: &ComparedPopulation<'_>, summary: &PopulationSummary) -> Co
         input: Input {
             files: set.facts.files,
             bytes: set.facts.bytes,
+            spilled_bytes: set.facts.spilled_bytes,
             spans: read.spans,
             call_records: requests.call_records(),
             traces: read.traces,

@@ -1,6 +1,7 @@
 //! From records to rows, with a limit on memory.
 
 mod part;
+mod spilling;
 #[cfg(test)]
 mod tests;
 
@@ -11,10 +12,12 @@ use crate::traces::Traces;
 use laggard_assembly::rebuild_calls;
 use laggard_model::{
     CallRecord, CallRow, Loss, Losses, Names, Nanos, OperationId, OperationKey, ReplicaId, ReplicaSource,
-    Sampling, Sink, SinkPart, SpanKind, SpanRecord, SpanRow, TailSampler, Timestamp, TraceId, WeightSource,
+    Sampling, Sink, SinkPart, SpanId, SpanKind, SpanRecord, SpanRow, TailSampler, Timestamp, TraceId,
+    WeightSource,
 };
 use laggard_parallel::parallel_map_owned;
 use part::IngestPart;
+use spilling::SpilledRows;
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 
@@ -24,8 +27,8 @@ const BUCKETS: usize = 64;
 /// Limits of one [`Ingest`].
 #[derive(Clone, Copy, Debug)]
 pub struct IngestSettings {
-    /// Maximum bytes of rows. Above it, half of the traces (by a hash of their id) are dropped, then half
-    /// again as often as needed.
+    /// Maximum bytes of rows. Above it, rows are written to a file ([`Ingest::with_spill`]), or half of the traces (by a hash of their
+    /// id) are dropped, then half again as often as needed.
     pub memory_bytes: usize,
     /// Rows that start before this are dropped.
     pub since: Timestamp,
@@ -60,6 +63,8 @@ pub struct Ingest {
     is_full: bool,
     /// Rows added since the limit was last checked.
     uncounted_rows: usize,
+    /// Rows in a file; `None` if traces are dropped instead.
+    spilled: Option<SpilledRows>,
 }
 
 // Limit: distinct operations, and distinct replicas | `name_limit`: pooled as `(other)`
@@ -95,12 +100,14 @@ impl Ingest {
             thinning: Thinning::default(),
             is_full: false,
             uncounted_rows: 0,
+            spilled: None,
         }
     }
 
     /// Adds the table of a later input to this one's.
     pub fn merge(&mut self, later: Ingest) {
         let map = HandleMap::new(&mut self.names, &later.names);
+        self.merge_spilled(later.spilled, &map);
         for (bucket, rows) in self.spans.iter_mut().zip(later.spans) {
             bucket.extend(rows.into_iter().map(|row| SpanRow {
                 operation: map.operation(row.operation),
@@ -130,35 +137,36 @@ impl Ingest {
     }
 
     /// Rebuilds calls from call-log records, sorts every bucket, and closes the table.
-    pub fn finish(mut self, threads: NonZeroUsize) -> Traces {
-        self.stay_within_limit();
-        let mut losses = std::mem::take(&mut self.losses);
-        let work: Vec<Bucket> = std::iter::zip(self.spans, self.calls)
+    ///
+    /// # Panics
+    /// When rows are in a file: [`Requests::from_ingest`](crate::Requests::from_ingest) reads them.
+    pub fn finish(self, threads: NonZeroUsize) -> Traces {
+        assert!(!self.has_spilled(), "rows in a file are read by `Requests::from_ingest`");
+        self.into_unfinished().finish(threads)
+    }
+
+    fn into_unfinished(mut self) -> Unfinished {
+        // What is in memory now is assembled next: writing it to the file would only delay that.
+        if self.spilled.is_none() {
+            self.stay_within_limit();
+        }
+        let buckets = std::iter::zip(self.spans, self.calls)
             .map(|(spans, calls)| Bucket { spans, calls, losses: Losses::none() })
             .collect();
-        let work = parallel_map_owned(work, threads, |mut bucket| {
-            bucket.close();
-            bucket
-        });
-        for bucket in &work {
-            losses.merge(&bucket.losses);
-        }
-        losses.add_many(Loss::MemoryLimit, self.thinning.rows_dropped(), || {
-            format!("one trace in {} retained", self.thinning.thinning_factor())
-        });
-        Traces {
+        let table = Traces {
             names: self.names,
-            buckets: work.into_iter().map(|bucket| bucket.spans).collect(),
+            buckets: Vec::new(),
             texts: self.texts,
             attributes: self.attributes,
-            losses,
+            losses: self.losses,
             identities: self.identities,
             weight_sources: self.weight_sources,
             tail_samplers: self.tail_samplers,
             call_records: self.call_records,
             outside_window: self.outside_window,
             thinning_factor: self.thinning.thinning_factor(),
-        }
+        };
+        Unfinished { table, buckets, thinning: self.thinning, spilled: self.spilled }
     }
 
     fn in_scope(&mut self, trace: TraceId, time: Timestamp) -> bool {
@@ -230,6 +238,9 @@ impl Ingest {
 
     fn stay_within_limit(&mut self) {
         self.uncounted_rows = 0;
+        if self.spilled.is_some() {
+            return self.spill_beyond_limit();
+        }
         while self.bytes() > self.settings.memory_bytes && !self.is_full {
             self.is_full = !self.thinning.halve();
             self.apply_thinning();
@@ -249,9 +260,18 @@ impl Ingest {
     }
 
     fn bytes(&self) -> usize {
+        self.row_bytes() + self.text_bytes()
+    }
+
+    fn row_bytes(&self) -> usize {
         let spans: usize = self.spans.iter().map(|bucket| size_of_val(&bucket[..])).sum();
         let calls: usize = self.calls.iter().map(|bucket| size_of_val(&bucket[..])).sum();
-        spans + calls + self.texts.len() * TEXT_BYTES + self.attributes.bytes()
+        spans + calls
+    }
+
+    /// Bytes of texts and attributes of traces.
+    fn text_bytes(&self) -> usize {
+        self.texts.len() * TEXT_BYTES + self.attributes.bytes()
     }
 }
 
@@ -339,6 +359,38 @@ fn bucket_of(trace: TraceId) -> usize {
     (crate::thin::hash(trace) >> 58) as usize % BUCKETS
 }
 
+/// A table whose buckets are not sorted.
+struct Unfinished {
+    /// Without rows.
+    table: Traces,
+    buckets: Vec<Bucket>,
+    thinning: Thinning,
+    spilled: Option<SpilledRows>,
+}
+
+impl Unfinished {
+    fn finish(mut self, threads: NonZeroUsize) -> Traces {
+        let buckets = parallel_map_owned(std::mem::take(&mut self.buckets), threads, |mut bucket| {
+            bucket.close();
+            bucket
+        });
+        let mut losses = Losses::none();
+        buckets.iter().for_each(|bucket| losses.merge(&bucket.losses));
+        let table = self.close(&losses);
+        Traces { buckets: buckets.into_iter().map(|bucket| bucket.spans).collect(), ..table }
+    }
+
+    /// The table without rows, with the losses of its buckets.
+    fn close(self, losses: &Losses) -> Traces {
+        let Unfinished { mut table, thinning, .. } = self;
+        table.losses.merge(losses);
+        table.losses.add_many(Loss::MemoryLimit, thinning.rows_dropped(), || {
+            format!("one trace in {} retained", thinning.thinning_factor())
+        });
+        table
+    }
+}
+
 struct Bucket {
     spans: Vec<SpanRow>,
     calls: Vec<CallRow>,
@@ -347,7 +399,7 @@ struct Bucket {
 
 impl Bucket {
     fn close(&mut self) {
-        self.calls.sort_by_key(|call| call.request);
+        self.calls.sort_by_key(Bucket::call_key);
         for request in self.calls.chunk_by_mut(|a, b| a.request == b.request) {
             let rebuilt = rebuild_calls(request);
             self.spans.extend(rebuilt.rows);
@@ -355,7 +407,15 @@ impl Bucket {
         }
         self.calls = Vec::new();
         // Stable, so that the first of several copies of a span is the first that was read.
-        self.spans.sort_by_key(|row| (row.trace, row.start, row.span));
+        self.spans.sort_by_key(Bucket::span_key);
+    }
+
+    fn span_key(row: &SpanRow) -> (TraceId, Timestamp, SpanId) {
+        (row.trace, row.start, row.span)
+    }
+
+    fn call_key(row: &CallRow) -> TraceId {
+        row.request
     }
 }
 

@@ -1,8 +1,11 @@
-//! Parts read on other threads against the same records one by one; and the memory limit.
+//! Parts read on other threads against the same records one by one; the memory limit; and rows in a file against rows in memory.
 
 use super::*;
+use crate::{Requests, SpillFile};
 use laggard_model::{AdjustedCount, Attribute, AttributeText, CallFlag, SpanAttributes, SpanId, Status};
 use proptest::prelude::*;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 fn span(trace: u128, row: u64) -> SpanRecord<'static> {
     SpanRecord {
@@ -158,4 +161,95 @@ proptest! {
         }
         prop_assert_eq!(contents(&single), contents(&joined));
     }
+}
+
+/// Everything in requests that an answer may depend on.
+fn described(requests: &Requests) -> Vec<String> {
+    let names = requests.names();
+    let request = |index| {
+        let view = requests.request(index);
+        let attributes = names.attribute_set_text(view.attributes());
+        let known = (view.trace(), requests.trace_text(view.trace()), view.start(), view.is_complete());
+        format!("{known:?} {attributes:?} {:?} {:?}", view.adjusted_count(), view.call_tree())
+    };
+    let operations = (0..names.operations()).map(|index| names.operation_key(OperationId::from_index(index)));
+    let replicas = (0..names.replicas()).map(|index| names.replica_name(ReplicaId::from_index(index)));
+    let counts = (requests.spans(), requests.traces(), requests.call_records(), requests.outside_window());
+    let sources = (
+        requests.identities().collect::<Vec<_>>(),
+        requests.weight_sources().collect::<Vec<_>>(),
+        requests.tail_samplers().collect::<Vec<_>>(),
+    );
+    let facts = [
+        format!("{:?} {:?}", operations.collect::<Vec<_>>(), replicas.collect::<Vec<_>>()),
+        format!("{counts:?} {sources:?} {:?} {}", requests.extent(), requests.thinning_factor()),
+        format!("{:?} {:?}", requests.losses(), requests.clocks()),
+    ];
+    facts.into_iter().chain((0..requests.len()).map(request)).collect()
+}
+
+fn threads() -> NonZeroUsize {
+    NonZeroUsize::new(2).expect("not 0")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Rows in a file, of several tables that are merged, give the same requests as rows in memory.
+    #[test]
+    fn spilled_rows_give_the_requests_of_rows_in_memory(
+        seed: u64,
+        scale in scales(),
+        is_call: bool,
+        rows_max in prop_oneof![Just(1_usize), 3000_usize..20_000],
+        sizes in prop::collection::vec(prop_oneof![0_u64..5, 1000_u64..9000], 1..6),
+        nested in 0_usize..6,
+    ) {
+        let roomy = IngestSettings { memory_bytes: usize::MAX / 64, ..IngestSettings::default() };
+        let tight = IngestSettings { memory_bytes: rows_max * size_of::<SpanRow>(), ..roomy };
+        let file = Arc::new(SpillFile::new(std::env::temp_dir()));
+        let mut whole: Vec<Ingest> = Vec::new();
+        let mut spilling: Vec<Ingest> = Vec::new();
+        let mut row = 0;
+        for size in &sizes {
+            let (mut in_memory, mut in_file) = (Ingest::new(roomy), Ingest::with_spill(tight, file.clone()));
+            for row in row..row + size {
+                emit(seed, row, scale, is_call, &mut in_memory);
+                emit(seed, row, scale, is_call, &mut in_file);
+            }
+            row += size;
+            whole.push(in_memory);
+            spilling.push(in_file);
+        }
+        let spilled: u64 = spilling.iter().map(Ingest::spilled_bytes).sum();
+        prop_assert!(spilled > 0 || sizes.iter().all(|&size| (size as usize) < rows_max + COUNT_EVERY));
+        // The last tables are merged with each other before the first ones.
+        let joined = |mut tables: Vec<Ingest>| {
+            let last = tables.split_off(nested.min(tables.len()));
+            let join = |tables: Vec<Ingest>| tables.into_iter().reduce(|mut first, later| {
+                first.merge(later);
+                first
+            });
+            join([join(tables), join(last)].into_iter().flatten().collect()).expect("at least one")
+        };
+        let whole = Requests::from_ingest(joined(whole), threads()).unwrap();
+        let spilling = Requests::from_ingest(joined(spilling), threads()).unwrap();
+        let (whole, spilling) = (described(&whole), described(&spilling));
+        prop_assert_eq!(whole.len(), spilling.len());
+        for (whole, spilling) in whole.iter().zip(&spilling) {
+            prop_assert_eq!(whole, spilling);
+        }
+    }
+}
+
+#[test]
+fn without_a_folder_for_the_file_there_is_an_error_and_no_answer() {
+    let settings = IngestSettings { memory_bytes: 1 << 16, ..IngestSettings::default() };
+    let file = Arc::new(SpillFile::new(PathBuf::from("/nowhere")));
+    let mut ingest = Ingest::with_spill(settings, file);
+    for trace in 1..=10_000 {
+        ingest.span(&span(trace, 0));
+    }
+    let error = Requests::from_ingest(ingest, threads()).unwrap_err().to_string();
+    assert!(error.contains("/nowhere"), "{error}");
 }

@@ -189,5 +189,5 @@ fn a_bucket_gives_the_answers_of_the_folder_that_was_copied_to_it() {
     assert!(caution.starts_with("The log is not read from a bucket"), "{caution}");
     buckets.query("s3://traces/copies", &["diagnose"]).fails(3, &["s3://traces/copies", "no data folder"]);
     buckets.query("s3://nothing/copies", &["diagnose"]).fails(3, &["s3://nothing/copies"]);
-    buckets.query("gs://traces/copies", &["diagnose"]).fails(3, &["gs:// is not read"]);
+    buckets.query("gcs://traces/copies", &["diagnose"]).fails(3, &["gcs:// is not read"]);
 }

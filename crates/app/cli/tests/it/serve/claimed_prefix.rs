@@ -383,7 +383,7 @@ fn folders_are_not_mistaken_for_each_other() {
     shared.refused(with_data.path(), &[]).fails(3, &["has segments of its own", "/default"]);
     for (setting, words) in [
         ("store.url=/folder", "s3://BUCKET/PREFIX"),
-        ("store.url=gs://bucket", "gs:// is not read"),
+        ("store.url=gcs://bucket", "gcs:// is not read"),
         ("store.writer=a/b", "store.writer"),
         ("store.writer=tenants", "store.writer"),
     ] {

@@ -3,6 +3,7 @@
 mod alerts;
 #[cfg(feature = "s3")]
 mod bucket;
+mod chart;
 mod claimed_prefix;
 mod collected;
 mod configuration;

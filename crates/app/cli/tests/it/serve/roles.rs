@@ -6,6 +6,7 @@ use super::claimed_prefix::{SharedStore, flush, import, spans};
 use super::store_commands::text;
 use super::{Running, TRACE, TRACE_PATH};
 use serde_json::Value;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -65,10 +66,14 @@ fn questions_are_answered_from_what_all_servers_have_stored() {
 }
 
 /// The files of spans that a server has stored.
-fn segments_of(folder: &TempDir, writer: &str) -> usize {
+fn span_files(folder: &TempDir, writer: &str) -> impl Iterator<Item = PathBuf> {
     let spans = folder.path().join(writer).join("tenants/default/segments/spans");
-    let slices = std::fs::read_dir(spans).into_iter().flatten().flatten();
-    slices.map(|slice| std::fs::read_dir(slice.path()).map_or(0, |files| files.flatten().count())).sum()
+    let entries = |folder: PathBuf| std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries(spans).flat_map(move |slice| entries(slice.path())).map(|file| file.path())
+}
+
+fn segments_of(folder: &TempDir, writer: &str) -> usize {
+    span_files(folder, writer).count()
 }
 
 #[test]
@@ -100,6 +105,41 @@ fn data_of_a_server_that_is_gone_are_merged_by_one_that_adopts_them() {
     again.stop();
     // It may come back with an empty folder.
     receiver(&shared, &data[2], "gone").stop();
+}
+
+#[test]
+fn problems_of_adopted_data_are_in_the_status() {
+    let (folder, data) = (tempfile::tempdir().unwrap(), folders::<2>());
+    let shared = SharedStore::in_folder(&folder);
+    let gone = receiver(&shared, &data[0], "gone");
+    for number in 0..9_u32 {
+        assert_eq!(gone.send_trace(&TRACE.replace("0af", &format!("{number}af")), &[]).status, 200);
+        flush(&gone);
+    }
+    drop(gone);
+    let damaged = span_files(&folder, "gone").next().expect("nine were stored");
+    let length = std::fs::metadata(&damaged).unwrap().len();
+    std::fs::write(&damaged, vec![0x5A; length as usize]).unwrap();
+    // It answers nothing itself, so that only merging can notice the damage.
+    let adopting = ["store.role=receive", "store.writer=b", "store.adopt=gone", "store.upkeep=50ms"];
+    let server = shared.start(data[1].path(), &adopting.map(|setting| ["--set", setting]).concat());
+    let problem = |path: &str| {
+        let problems = json(&server, path)["problems"].clone();
+        let of_gone = |problem: &&Value| {
+            problem["text"].as_str().is_some_and(|text| text.starts_with("data of server gone"))
+        };
+        problems
+            .as_array()?
+            .iter()
+            .filter(of_gone)
+            .find(|problem| problem["name"] == "corrupt_segment")
+            .cloned()
+    };
+    wait_until("the damage is reported", || problem("/api/v1/status").is_some());
+    let reported = problem("/readyz").expect("it is in all places");
+    assert!(reported["text"].as_str().unwrap().contains("store.adopt"), "{reported}");
+    assert_eq!(json(&server, "/api/v1/status")["ready"], true, "this server's own store works");
+    server.stop();
 }
 
 fn has_trace(server: &Running, number: u32) -> bool {

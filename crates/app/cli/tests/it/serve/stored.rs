@@ -212,7 +212,7 @@ fn what_cannot_be_read_is_an_error() {
         let refused = of_store(&data, &[&["diagnose", "--tenant", "default"], more].concat());
         assert_eq!(refused.status, 2, "{more:?}: {}", refused.stderr);
     }
-    of_store(Path::new("gs://bucket"), &words).fails(3, &["gs:// is not read"]);
+    of_store(Path::new("gcs://bucket"), &words).fails(3, &["gcs:// is not read"]);
     #[cfg(not(feature = "s3"))]
     of_store(Path::new("s3://bucket"), &words).fails(3, &["--features s3"]);
     assert_eq!(laggard(&["diagnose", "--calls-max", "5"]).status, 2, "files are not thinned like this");

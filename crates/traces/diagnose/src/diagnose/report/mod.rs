@@ -93,6 +93,7 @@ fn input(context: &Context<'_>) -> Input {
     Input {
         files: facts.files,
         bytes: facts.bytes,
+        spilled_bytes: facts.spilled_bytes,
         spans: read.spans,
         call_records: requests.call_records(),
         traces: read.traces,
