@@ -1,5 +1,6 @@
 //! The input of a report on traces: files, spans, and losses.
 
+use crate::numbers;
 use laggard_model::Losses;
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
@@ -101,6 +102,17 @@ pub struct LossRow {
 
 pub(crate) fn is_zero(number: &u64) -> bool {
     *number == 0
+}
+
+/// What was written to a temporary file, as a further sentence; nothing if nothing was.
+pub(crate) fn spilled(bytes: u64) -> String {
+    match bytes {
+        0 => String::new(),
+        bytes => format!(
+            " The spans did not fit in memory: {} were written to a temporary file meanwhile.",
+            numbers::bytes(bytes)
+        ),
+    }
 }
 
 /// `{"cause": {"count": n, "example": "..."}}`

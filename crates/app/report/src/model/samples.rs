@@ -1,7 +1,6 @@
 //! The input of a report on samples: files, windows, servers, and assumptions.
 
-use super::input::{LossRow, is_zero, losses};
-use crate::present::facts::spilled;
+use super::input::{LossRow, is_zero, losses, spilled};
 use crate::{NamedCount, Window, names, numbers};
 use laggard_model::Losses;
 use serde::Serialize;

@@ -1,5 +1,6 @@
 //! Facts of a diagnosis as phrases and sentences.
 
+use crate::model::input::spilled;
 use crate::present::diagnose::headline::{all_replicas, some_replicas, undecided};
 use crate::{Category, Clocks, Input, Report, Sampling, Scope, Suspect, names, numbers};
 use std::collections::{HashMap, HashSet};
@@ -106,17 +107,6 @@ pub(crate) fn read(input: &Input) -> String {
     sentence.push('.');
     sentence.push_str(&spilled(input.spilled_bytes));
     sentence
-}
-
-/// What was written to a temporary file, as a further sentence; nothing if nothing was.
-pub(crate) fn spilled(bytes: u64) -> String {
-    match bytes {
-        0 => String::new(),
-        bytes => format!(
-            " The spans did not fit in memory: {} were written to a temporary file meanwhile.",
-            numbers::bytes(bytes)
-        ),
-    }
 }
 
 /// `2 inputs (25.5 MB, otlp-json)`; what is stored already has no size.

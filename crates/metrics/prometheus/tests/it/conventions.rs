@@ -154,9 +154,9 @@ fn matched(line: &str, selector: &str) -> Option<(String, f64)> {
     let (metric, value) = line.rsplit_once(' ')?;
     let (name, labels) = metric.split_once('{').unwrap_or((metric, ""));
     let labels = labels.trim_end_matches('}').replace("\",", "\"\n");
-    let (wanted, matcher) = selector.split_once('{').unwrap_or((selector, ""));
+    let (metric, matcher) = selector.split_once('{').unwrap_or((selector, ""));
     let matcher = matcher.trim_end_matches('}');
-    let is_matched = name == wanted && (matcher.is_empty() || labels.lines().any(|label| label == matcher));
+    let is_matched = name == metric && (matcher.is_empty() || labels.lines().any(|label| label == matcher));
     let pairs = labels.lines().chain(["instance=\"10.0.0.1:80\"", "job=\"shop\""]).filter_map(|label| {
         let (label, value) = label.split_once('=')?;
         Some(format!("\"{label}\":{value}"))

@@ -126,7 +126,7 @@ fn the_configurations_and_variables_of_the_roles_are_valid() {
 }
 
 #[test]
-fn agents_are_started_with_valid_arguments_and_ask_the_servers_that_answer() {
+fn agents_are_started_with_valid_arguments_and_poll_the_servers_that_answer() {
     let Some(helm) = helm() else { return };
     let rendered = rendered(helm, "aws.yaml", &["--namespace", "tracing", "--set", "agent.enabled=true"]);
     let agent = document(&rendered, "DaemonSet", "production-laggard-agent");
