@@ -48,7 +48,7 @@ mod model {
     pub use clause::*;
     pub use compare::*;
     pub use diagnose::*;
-    pub(crate) use input::losses;
+    pub(crate) use input::{losses, spilled};
     pub use input::*;
     pub use kernel::*;
     pub use published::*;

@@ -1,6 +1,6 @@
 //! Facts of a diagnosis as phrases and sentences.
 
-use crate::model::input::spilled;
+use crate::model::spilled;
 use crate::present::diagnose::headline::{all_replicas, some_replicas, undecided};
 use crate::{Category, Clocks, Input, Report, Sampling, Scope, Suspect, names, numbers};
 use std::collections::{HashMap, HashSet};
