@@ -48,8 +48,8 @@ mod model {
     pub use clause::*;
     pub use compare::*;
     pub use diagnose::*;
-    pub(crate) use input::{losses, spilled};
     pub use input::*;
+    pub(crate) use input::{losses, spilled};
     pub use kernel::*;
     pub use published::*;
     pub use replica_load::*;
