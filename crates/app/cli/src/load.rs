@@ -28,10 +28,10 @@ pub(crate) struct SpanMemory {
 #[group(skip)]
 pub(crate) struct BeyondMemory {
     /// What becomes of spans beyond --memory
-    #[arg(long, value_name = "WHAT", default_value = "spill")]
+    #[arg(long, value_name = "WHAT", default_value = "spill", hide = true)]
     beyond_memory: SpansBeyondMemory,
     /// Folder for the temporary file, which has no name and disappears with the program [default: TMPDIR, or /tmp]
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", hide = true)]
     spill_folder: Option<PathBuf>,
 }
 

@@ -113,6 +113,7 @@ fn container_and_unit_use_valid_arguments() {
     for instruction in container.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_uppercase())) {
         let word = instruction.split(' ').next().unwrap();
         let known = [
+            "ARG",
             "FROM",
             "RUN",
             "COPY",
