@@ -276,7 +276,8 @@ mod tests {
         let mut design = Matrix::zeros(cells, 3);
         (0..cells).for_each(|cell| design.row_mut(cell).copy_from_slice(&[1.0, 0.5, 0.25]));
         let at = |cell: usize| {
-            let by_chance = if cell < 60 { noise } else { 0.05 } * if cell.is_multiple_of(2) { 1.0 } else { -1.0 };
+            let by_chance =
+                if cell < 60 { noise } else { 0.05 } * if cell.is_multiple_of(2) { 1.0 } else { -1.0 };
             by_chance - if (30..42).contains(&cell) { 0.3 } else { 0.0 }
         };
         let series = ServiceSeries {
