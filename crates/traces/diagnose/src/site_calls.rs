@@ -32,6 +32,7 @@ pub(crate) fn site_calls(selected: &Selected<'_>, table: &SiteTable, site: Site)
         let request = selected.range().requests().request(number);
         finder.add(&request, rows, table, &mut calls);
     }
+    debug_assert_eq!(calls.len(), table.rows_of(site).iter().map(|row| row.calls as usize).sum::<usize>());
     calls
 }
 
@@ -82,8 +83,7 @@ impl<'a> NodeFinder<'a> {
             }
             let own = selected.replica(request, node);
             let other = child.map_or(own, |child| selected.replica(request, child));
-            let replicas: [ReplicaId; 2] = [own.min(other), own.max(other)];
-            let replicas = if own == other { &replicas[..1] } else { &replicas[..] };
+            let replicas: &[ReplicaId] = if own == other { &[own] } else { &[own, other] };
             let row = rows.iter().find(|row| table.sets[row.set as usize] == replicas);
             calls.extend(row.map(|row| SiteCall {
                 request: row.request,

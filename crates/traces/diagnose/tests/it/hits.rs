@@ -1,6 +1,7 @@
 //! Effects and counts of suspects compared with the injected faults.
 
 use crate::simulated::THREADS;
+use crate::sites::traces_of;
 use laggard_diagnose::{DiagnoseSettings, diagnose_with_hits};
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};
 use laggard_model::{Sink, TraceId};
@@ -81,4 +82,32 @@ fn effects_and_calls_of_replicas_are_those_of_single_calls() {
     let slow: u64 = report.replicas.iter().map(|replica| replica.slow_calls).sum();
     let share = slow as f64 / injected.extra_ns.len() as f64;
     assert!((0.95..1.05).contains(&share), "{share}");
+}
+
+/// Every request calls the same replica twice, which comes before or after its own in the order of names. One of four callers
+/// takes three times as long.
+#[test]
+fn repeated_calls_between_the_same_two_replicas_are_all_hit() {
+    let request = |at: u64| {
+        let (caller, callee) = (at % 4, ["a", "z"][at as usize / 4 % 2]);
+        let wait = (1_000_000 + at * 7_919 % 200_000) * if caller == 3 { 3 } else { 1 };
+        let call = |id: u64, from: u64| {
+            let (until, answered) = (from + wait + 500_000, from + 500_000);
+            format!(
+                "{at} {id} 1 shop/call-pay@m{caller} {from}..{until} client
+                 {at} 1{id} {id} pay/pay@{callee} {from}..{answered} server\n"
+            )
+        };
+        let (start, middle) = (at * 100_000_000, at * 100_000_000 + 10_000_000);
+        let end = start + 20_000_000;
+        format!("{at} 1 - shop/buy@m{caller} {start}..{end} server\n{}{}", call(2, start), call(3, middle))
+    };
+    let text: String = (1..=400).map(request).collect();
+    let traces = traces_of(text.lines());
+    let (facts, settings) = (InputFacts::default(), DiagnoseSettings::default());
+    let (report, hits) =
+        diagnose_with_hits(&traces, None, &facts, &settings, LocalEngine::new(THREADS)).unwrap();
+    let suspect = &report.suspects[0];
+    assert_eq!((&*suspect.operation, suspect.requests_hit, hits[0].len()), ("call-pay", 100, 100));
+    assert_eq!(suspect.requests_seen, 400);
 }

@@ -94,7 +94,7 @@ impl SiteTablePart {
 pub struct Spent<'a> {
     /// The site.
     pub site: Site,
-    /// The replicas that took part, sorted and distinct.
+    /// The replicas that took part, distinct: of a link the caller's, then the callee's; of a chain in ascending order.
     pub replicas: &'a [ReplicaId],
     /// Time, nanoseconds.
     pub time_ns: f64,
