@@ -45,7 +45,8 @@ fn only_home(diff: &SignatureDiff, outcome: TransactionOutcome) -> (f64, Option<
 /// all others less.
 #[test]
 fn a_transaction_takes_what_the_server_works_more() {
-    for (seed, [before, after]) in [(1, [400, 700]), (2, [700, 400])] {
+    let pairs = [(1, [400, 700], DiffVerdict::Faster), (2, [700, 400], DiffVerdict::InsufficientData)];
+    for (seed, [before, after], back) in pairs {
         let (old, new) = (signature(seed, before, 0.0), signature(seed + 10, after, 0.005));
         let slower = diff(&old, &new);
         let (size, quantity) = only_home(&slower, TransactionOutcome::Slower);
@@ -54,9 +55,12 @@ fn a_transaction_takes_what_the_server_works_more() {
         assert!(slower.headline.contains(" ms of CPU ("), "{}", slower.headline);
         // And back: nothing is slower.
         let faster = diff(&new, &old);
-        assert_eq!(faster.verdict, DiffVerdict::Faster);
+        assert_eq!(faster.verdict, back, "seed {seed}: {}", faster.headline);
         let (size, _) = only_home(&faster, TransactionOutcome::Faster);
         assert!((size + 5.0).abs() < 0.3, "seed {seed}: {size}");
+        // One call in a thousand takes 24 % longer, which is just within chance: that is not passed over.
+        let not_judged = faster.missing.iter().any(|text| text.starts_with("`Admin Request` takes +24 %"));
+        assert_eq!(not_judged, back == DiffVerdict::InsufficientData, "{:?}", faster.missing);
     }
 }
 
