@@ -41,7 +41,7 @@ pub use mann_whitney::{
     weighted_mann_whitney_one_vs_rest,
 };
 pub use matrix::Matrix;
-pub use multiple_testing::benjamini_hochberg;
+pub use multiple_testing::{benjamini_hochberg, harmonic_mean_p_value};
 pub use nnls::{INTERVAL_LANES, NnlsSolver, NonNegativeFit, interval_residuals, nnls, residuals_upto};
 pub use normal_equations::{NormalEquations, PrefixSums};
 pub use principal_components::{PrincipalComponents, numerical_rank, principal_components};

@@ -23,8 +23,8 @@ use crate::sites::table::{Observation, Site, SiteRequest, SiteTable};
 use crate::sites::usual_level::{BLOCK_SPREAD_MIN, Usual, usual_level};
 use laggard_model::{OperationId, ServiceId};
 use laggard_numeric::{
-    Alternative, benjamini_hochberg, mann_whitney_exact, mean, median_of, sample_std, spread_evenly,
-    student_quantile_95,
+    Alternative, benjamini_hochberg, harmonic_mean_p_value, mann_whitney_exact, mean, median_of, sample_std,
+    spread_evenly, student_quantile_95,
 };
 use laggard_parallel::parallel_map;
 use laggard_settings::settings;
@@ -188,35 +188,36 @@ fn test(
         change.factor_high = (shift.change + reach).exp();
         // A few giants move the mean alone: the mean of the logs must have risen as well. If that has risen by enough, it
         // is sufficient.
-        let p_value = |mean: LevelShift, geometric: LevelShift, least: f64| {
+        let p_values = |mean: LevelShift, geometric: LevelShift, least: f64| {
             let rose = geometric.p_value(0.0) <= CORROBORATION_LEVEL;
-            let by_mean = if rose { mean.p_value(least) } else { 1.0 };
-            (2.0 * by_mean.min(geometric.p_value(least))).min(1.0)
+            [if rose { mean.p_value(least) } else { 1.0 }, geometric.p_value(least)]
         };
         let [shift, geometric] = [shift, geometric].map(|shift| match loads.get(&groups[index]) {
             Some(load) => shift.without(load),
             None => shift,
         });
-        let by_itself = p_value(shift, geometric, least);
+        let mut tests = p_values(shift, geometric, least).to_vec();
         let is_enough =
             members[&groups[index]] >= SURE_GROUP || geometric.p_value(0.0) <= CORROBORATION_LEVEL;
-        change.p_value = match (relative[index], rose_relative[index]) {
-            (Some(mean), Some(geometric)) if is_enough && shift.change > least => {
-                (2.0 * by_itself.min(p_value(mean, geometric, 0.0))).min(1.0)
-            }
-            _ => by_itself,
-        };
-        if let Some(p_value) = levels[index].as_ref().and_then(|levels| levels.rank_p_value) {
-            change.p_value = (2.0 * change.p_value.min(p_value)).min(1.0);
+        if let (Some(mean), Some(geometric)) = (relative[index], rose_relative[index])
+            && is_enough
+            && shift.change > least
+        {
+            tests.extend(p_values(mean, geometric, 0.0));
         }
+        tests.extend(levels[index].as_ref().and_then(|levels| levels.rank_p_value));
+        change.p_value = harmonic_mean_p_value(&tests);
     }
     let p_values: Vec<f64> = changes.iter().map(|change| change.p_value).collect();
-    for (change, p_adjusted) in changes.iter_mut().zip(benjamini_hochberg(&p_values)) {
+    let adjusted = benjamini_hochberg(&p_values);
+    for ((change, p_adjusted), relative) in changes.iter_mut().zip(adjusted).zip(relative) {
         change.p_adjusted = p_adjusted;
         change.slow_calls = None;
+        let relative = relative.map_or(1.0, |shift| shift.change.exp());
         change.slower = p_adjusted <= settings.level
             && change.path_excess_ns > 0.0
-            && change.factor >= settings.factor_min * MATERIAL_FACTOR;
+            && change.factor >= settings.factor_min
+            && change.factor.max(relative) >= settings.factor_min * MATERIAL_FACTOR;
     }
     let shares = levels.iter().map(|levels| levels.as_ref()?.slow_share.as_ref());
     find_slow_calls(changes, &shares.collect::<Vec<_>>(), settings);
@@ -279,7 +280,8 @@ fn rank_p_value(before: &BlockValues, after: &BlockValues) -> Option<f64> {
     Some(mann_whitney_exact(&now, &earlier, Alternative::Greater)?.p_value)
 }
 
-/// A slower site is slower by this factor more than the least: what is certain to be small is not worth an alarm.
+/// A slower site is slower by this factor more than the least, by itself or relative to its service: what is certain to be small
+/// is not worth an alarm. Where the rest of a service has become faster, a change shows less by itself than it is.
 const MATERIAL_FACTOR: f64 = 1.03;
 
 /// Sites between services.

@@ -18,7 +18,8 @@ use crate::sites::per_category::Keyed;
 use crate::sites::table::{Observation, Site, SiteTable};
 use laggard_model::ReplicaId;
 use laggard_numeric::{
-    benjamini_hochberg, mean, median_of, sample_std, student_quantile_95, student_upper_tail,
+    benjamini_hochberg, harmonic_mean_p_value, mean, median_of, sample_std, student_quantile_95,
+    student_upper_tail,
 };
 use laggard_parallel::parallel_map;
 use std::collections::{BTreeMap, BTreeSet};
@@ -292,7 +293,7 @@ impl SiteParts {
             let before = WeightedMean::of(&earlier).map(|mean| Before::of(&mean, before.own));
             let relative = before.and_then(|before| self.shift(&earlier, &now, &before));
             if let Some(relative) = relative {
-                let p_value = (2.0 * shift.p_value.min(relative.p_value)).min(1.0);
+                let p_value = harmonic_mean_p_value(&[shift.p_value, relative.p_value]);
                 if relative.p_value < shift.p_value {
                     shift = relative;
                 }
