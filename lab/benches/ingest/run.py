@@ -173,8 +173,8 @@ def scaling(rounds):
     for scale in SCALES:
         traces, spans = simulate("span-csv", "plain", int(REQUESTS_PER_MILLION_SPANS * scale))
         lines.append(scale_line(f"{scale} million", spans, [diagnose(traces) for _ in range(rounds)]))
-    lines.append(scale_line("4 million, `--memory 64MiB`", spans,
-                            [diagnose(traces, "--memory", "64MiB") for _ in range(rounds)]))
+    lines.append(scale_line("4 million, `--memory 64MiB --beyond-memory thin`", spans,
+                            [diagnose(traces, "--memory", "64MiB", "--beyond-memory", "thin") for _ in range(rounds)]))
     traces, spans = simulate("span-csv", "plain", REQUESTS_PER_MILLION_SPANS * 4, 24 * 3600)
     whole = [diagnose(traces) for _ in range(rounds)]
     lines.append(scale_line("4 million over a day", spans, whole))
@@ -251,7 +251,8 @@ Laggard alone, span-csv, medians of {scaling_rounds} run(s).
 {scaling}
 
 Memory grows with what is kept: a row is 64 bytes whatever its text was. Rows that start more than an hour outside `--since` and `--until` are not kept (the hour keeps
-requests at the edges whole and allows for clocks). Beyond `--memory`, whole traces are let go by a hash of their id, and the report says so.
+requests at the edges whole and allows for clocks). With `--beyond-memory thin`, whole traces are let go beyond `--memory` by a hash of their id, and the report says so; without, spans
+go to a temporary file ([spilling](spilling.md)).
 """
 
 

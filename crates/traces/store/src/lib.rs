@@ -15,6 +15,8 @@ mod buckets;
 mod budget;
 mod claim;
 mod clock;
+#[cfg(test)]
+mod counted_objects;
 mod damaged_file;
 #[cfg(test)]
 mod empty_objects;

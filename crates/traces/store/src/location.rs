@@ -76,6 +76,13 @@ impl DataLocation {
         Ok(DataLocation { name, root })
     }
 
+    /// A prefix of objects that are no bucket.
+    #[cfg(test)]
+    pub(crate) fn of_objects(objects: Arc<dyn ObjectStore>, prefix: &str) -> DataLocation {
+        let root = Root::Bucket { objects, prefix: ObjectPath::from(prefix) };
+        DataLocation { name: format!("objects://{prefix}"), root }
+    }
+
     /// What is below it, by the names of folders.
     pub fn within(&self, path: &str) -> DataLocation {
         let root = match &self.root {
@@ -116,10 +123,21 @@ impl DataLocation {
     /// # Errors
     /// When it cannot be listed.
     pub async fn writer_names(&self) -> Result<Vec<String>, StoreError> {
+        self.writer_names_with(&[]).await
+    }
+
+    /// The same, where some are known from before, sorted: what was claimed stays claimed, so that only folders with other names are
+    /// looked into. Of a bucket that is one request, and one for each of these.
+    ///
+    /// # Errors
+    /// When it cannot be listed.
+    pub async fn writer_names_with(&self, known: &[String]) -> Result<Vec<String>, StoreError> {
         let mut writers = Vec::new();
         // Names with a dot are those of other claims.
         for folder in self.folders().await?.into_iter().filter(|name| !name.starts_with('.')) {
-            if self.within(&folder).folders().await?.iter().any(|name| name == OWNER_FOLDER) {
+            let is_writer = known.binary_search(&folder).is_ok()
+                || self.within(&folder).folders().await?.iter().any(|name| name == OWNER_FOLDER);
+            if is_writer {
                 writers.push(folder);
             }
         }

@@ -62,7 +62,8 @@ impl WriterStores {
     }
 
     async fn try_refresh(&self) -> Result<(), StoreError> {
-        let writers = self.url.writer_names().await?;
+        let known = self.state().writers.clone();
+        let writers = self.url.writer_names_with(&known).await?;
         let reader = {
             let state = self.state();
             (state.writers == writers).then(|| Arc::clone(&state.reader))
@@ -121,4 +122,51 @@ async fn read(
         Arc::new(PrefixStore::new(Arc::clone(&root), below))
     });
     StoreReader::open_all(objects.collect(), settings).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counted_objects::CountedObjects;
+    use crate::random_batches::batch;
+    use crate::{FlushBatch, OWNER_FOLDER, Segments};
+    use laggard_engine::Batch;
+    use object_store::ObjectStoreExt;
+
+    /// Stores a trace of a writer's own below its prefix.
+    async fn write(objects: &Arc<dyn ObjectStore>, number: u64) {
+        let writer = format!("live/w{number:03}");
+        let owner = ObjectPath::from(format!("{writer}/{OWNER_FOLDER}/000000000001.json"));
+        objects.put(&owner, "{}".into()).await.unwrap();
+        let below = PrefixStore::new(Arc::clone(objects), format!("{writer}/tenants/default/{SEGMENTS}"));
+        let (segments, _) = Segments::open(Arc::new(below), &StoreSettings::default()).await.unwrap();
+        let Batch { names, spans, .. } = batch(&[(u128::from(number) + 1, 1)]);
+        segments.commit(Arc::new(FlushBatch { names, spans, ..FlushBatch::default() })).await.unwrap();
+    }
+
+    /// What it costs to look for what is new is proportional to the number of servers: a list and a manifest for each.
+    #[tokio::test]
+    async fn a_refresh_takes_two_requests_for_each_writer_and_one_for_all() {
+        for writers in [1, 10, 100] {
+            let counted = Arc::new(CountedObjects::default());
+            let objects = Arc::clone(&counted) as Arc<dyn ObjectStore>;
+            for number in 0..writers {
+                write(&objects, number).await;
+            }
+            let url = DataLocation::of_objects(Arc::clone(&objects), "live");
+            let settings = StoreSettings::default();
+            let stores = WriterStores::open(&url, "tenants/default", &settings).await.unwrap();
+            counted.take();
+            stores.refresh().await;
+            assert_eq!(counted.take(), (writers + 1, writers), "lists and gets of {writers}");
+            // A new one is looked into once.
+            write(&objects, writers).await;
+            stores.refresh().await;
+            assert_eq!(stores.figures().spans, writers + 1);
+            counted.take();
+            stores.refresh().await;
+            assert_eq!(counted.take(), (writers + 2, writers + 1));
+            assert!(stores.unreadable().is_none());
+        }
+    }
 }

@@ -118,8 +118,14 @@ impl SiteTable {
         }
         let renumbered =
             |row: &Observation| Some(Observation { request: index[row.request as usize]?, ..*row });
-        let rows: Vec<Vec<Observation>> =
-            self.rows.iter().map(|rows| rows.iter().filter_map(renumbered).collect()).collect();
+        let rows: Vec<Vec<Observation>> = (self.rows.iter())
+            .map(|rows| {
+                let mut selected: Vec<Observation> = rows.iter().filter_map(renumbered).collect();
+                // Grown by doubling, up to half of it is unused.
+                selected.shrink_to_fit();
+                selected
+            })
+            .collect();
         let mut is_used = vec![false; self.sets.len()];
         rows.iter().flatten().for_each(|row| is_used[row.set as usize] = true);
         let used = self.sets.iter().zip(is_used).filter(|(_, is_used)| *is_used);

@@ -11,20 +11,21 @@ use crate::sites::sets::ReplicaSets;
 use crate::sites::table::{Observation, Site, SiteRequest, SiteTable};
 use crate::sites::table_builder::SiteTablePart;
 use laggard_model::{Fingerprint, ReplicaId};
-use laggard_parallel::parallel_map;
+use laggard_parallel::parallel_map_owned;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 
-/// The table of all parts.
-pub(crate) fn join(parts: Vec<SiteTablePart>, threads: NonZeroUsize) -> SiteTable {
+/// The table of all parts. Observations are most of it, and would be in memory twice: those of a site in the parts are dropped as
+/// soon as they are joined.
+pub(crate) fn join(mut parts: Vec<SiteTablePart>, threads: NonZeroUsize) -> SiteTable {
     let (sets, set_numbers) = join_sets(&parts);
     let (categories, category_numbers) = join_categories(&parts);
     let homes: BTreeSet<_> = parts.iter().flat_map(|part| &part.homes).copied().collect();
     let (requests, order) = join_requests(&parts, &category_numbers);
     let mut rows: BTreeMap<Site, Vec<PartRows<'_>>> = BTreeMap::new();
     let mut first_request = 0;
-    for (part, sets) in parts.iter().zip(&set_numbers) {
-        for (number, part_rows) in part.rows.iter() {
+    for (part, sets) in parts.iter_mut().zip(&set_numbers) {
+        for (number, part_rows) in std::mem::take(&mut part.rows) {
             rows.entry(part.site(number)).or_default().push(PartRows {
                 rows: part_rows,
                 first_request,
@@ -33,15 +34,17 @@ pub(crate) fn join(parts: Vec<SiteTablePart>, threads: NonZeroUsize) -> SiteTabl
         }
         first_request += part.requests.len() as u32;
     }
+    drop(parts);
     let (sites, parts_of_sites): (Vec<Site>, Vec<Vec<PartRows<'_>>>) = rows.into_iter().unzip();
-    let rows =
-        parallel_map(&parts_of_sites, threads, |parts_of_sites| join_rows(parts_of_sites, order.as_deref()));
+    let rows = parallel_map_owned(parts_of_sites, threads, |parts_of_site| {
+        join_rows(&parts_of_site, order.as_deref())
+    });
     SiteTable { sites, sets, categories, requests, rows, homes }
 }
 
 /// Observations of one site in one part.
 struct PartRows<'a> {
-    rows: &'a [Observation],
+    rows: Vec<Observation>,
     /// Requests of all earlier parts.
     first_request: u32,
     /// New number of each of the part's sets.
