@@ -3,6 +3,7 @@
 //! ```text
 //! KernelEvents ─► graph, executions, statistics ─► KernelRun ─┬─► paths ─► ledger ─► KernelPathReport
 //!                                                             ├─► paths ─► sequences ─► align ─► KernelDiagnosis
+//!                                                             ├─► paths, threads, CPUs ─► a trace for Perfetto
 //!                                                             └─► KernelStatsReport
 //! ```
 //!
@@ -19,6 +20,7 @@ mod intervals;
 mod ledger;
 mod names;
 mod path;
+mod perfetto;
 mod presentation;
 mod question;
 mod read;
@@ -35,6 +37,7 @@ pub use diagnosis::{
 };
 pub use execution_filter::{Instant, TimeWindow};
 pub use path::kernel_path;
+pub use perfetto::{PerfettoError, PerfettoSummary, write_perfetto};
 pub use question::{KernelPathQuestion, PathChoice};
 pub use read::{EndedTrace, KernelRun, ReadingSettings, TraceReading, TraceSource};
 pub use stats::kernel_stats;

@@ -35,6 +35,7 @@ mod worker;
 pub use builder::{GraphBuilder, GraphMode, GraphSettings, IrqName, WakeupKind};
 pub use calls::CallInterval;
 pub use clocks::{ClockAlignment, ClockAlignmentError, ClockSide, HostClock, PacketTimes};
+pub use cpu_runs::CpuRun;
 pub use executions::{
     DelimitedExecutions, Delimiter, DelimiterError, DelimiterKind, DelimiterProposal, DelimiterSurvey,
     EventPattern, Execution, ExecutionFinder, FieldPattern, Glob, MarkerRule, Pairing, Scope, SpanExecution,
