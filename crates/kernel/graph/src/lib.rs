@@ -52,6 +52,6 @@ pub use states::{
     Alphabet, AlphabetSettings, Encoding, SplitBy, StateStep, StateSymbol, SymbolOwner, WorkerNames,
     state_steps,
 };
-pub use stats::{CpuUsage, KindCount, ThreadUsage, TraceStatistics, TraceSummary};
+pub use stats::{CpuUsage, KindCount, ThreadUsage, TraceStatistics, TraceSummary, WakeupDelays};
 pub use vertex::VerticalKind;
 pub use worker::{HostId, Worker, WorkerId, WorkerKind};

@@ -22,7 +22,7 @@ pub use path::{
     StateTime, WaitGroup, WaitInstance, WorkerTime,
 };
 pub use projection::{ProjectedExecution, Projection};
-pub use stats::{CpuTime, EventCount, KernelStatsReport, SwitchingThread, WakingPair};
+pub use stats::{CpuTime, EventCount, KernelStatsReport, SwitchingThread, WakeupLatency, WakingPair};
 pub use steps::{
     AbnormalWait, AlignedCell, AlignedCluster, AlignedColumn, AlignedRow, AlignedRowKind, StateName,
     StepDeviation, StepGroup, StepKind,
