@@ -11,6 +11,7 @@
 
 mod aligned;
 mod call_times;
+mod cpu_lanes;
 mod cpu_users;
 mod deviations;
 mod diagnosis;
@@ -27,6 +28,8 @@ mod read;
 mod remarks;
 mod sequences;
 mod stats;
+#[cfg(test)]
+mod test_scene;
 mod timeline;
 mod waits;
 mod wakings;

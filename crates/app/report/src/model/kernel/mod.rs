@@ -18,8 +18,8 @@ pub use diagnosis::{
 };
 pub use input::{AlignedClock, KernelInput, KernelTrace};
 pub use path::{
-    CallTime, CausedTime, ExecutionSummary, KernelPathReport, PathJump, PathLane, PathSegment, PathTimeline,
-    StateTime, WaitGroup, WaitInstance, WorkerTime,
+    CallTime, CausedTime, CpuLane, CpuRunRole, CpuRunSegment, ExecutionSummary, KernelPathReport, PathJump,
+    PathLane, PathSegment, PathTimeline, StateTime, WaitGroup, WaitInstance, WorkerTime,
 };
 pub use projection::{ProjectedExecution, Projection};
 pub use stats::{CpuTime, EventCount, KernelStatsReport, SwitchingThread, WakeupLatency, WakingPair};
