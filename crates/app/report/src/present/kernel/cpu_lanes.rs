@@ -88,7 +88,7 @@ fn name(cpu: &CpuLane) -> String {
 const fn color(role: CpuRunRole) -> Color {
     match role {
         CpuRunRole::Own => Color::STATES[0],
-        CpuRunRole::OnPath => Color::series(1),
+        CpuRunRole::OnPath => Color::series(2),
         CpuRunRole::Other => Color::series(8),
     }
 }
