@@ -98,6 +98,7 @@ pub(crate) const LAYERS: &[Layer] = &[
             "laggard-settings",
             "laggard-model",
             "laggard-numeric",
+            "laggard-wire",
             "laggard-kernel-graph",
             "laggard-align",
             "laggard-report",

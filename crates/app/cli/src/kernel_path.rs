@@ -7,6 +7,7 @@ use crate::output::RunOptions;
 use clap::Args;
 use laggard_params::{DeclaredQuestion, KernelPathParams, KernelQuestion, OneSet};
 use laggard_report::DeclaredReport;
+use std::path::PathBuf;
 
 #[derive(Args, Debug)]
 #[command(about = KernelPathParams::DECLARATION.about, after_help = KernelPathParams::DECLARATION.examples)]
@@ -15,6 +16,9 @@ pub(crate) struct Path {
     input: KernelInput<OneSet>,
     #[command(flatten)]
     question: KernelPathParams,
+    /// Write the paths, their threads, and all CPUs to this file, too, for ui.perfetto.dev
+    #[arg(long, value_name = "FILE")]
+    perfetto: Option<PathBuf>,
     #[command(flatten)]
     join: SpanJoin,
     #[command(flatten)]
@@ -36,8 +40,14 @@ pub(crate) fn run(arguments: &Path) -> Result<Status, CommandError> {
         Some(spans) => Some(crate::kernel_join::executions(&spans, &hosts.runs)?),
         None => None,
     };
-    let answered = KernelPathParams::answer(question.question(executions), hosts);
-    let report = answered.map_err(CommandError::usage)?;
+    let settings = question.question(executions);
+    let remark = match &arguments.perfetto {
+        Some(file) => crate::perfetto_file::write(file, &hosts.runs, &settings)?,
+        None => None,
+    };
+    let answered = KernelPathParams::answer(settings, hosts);
+    let mut report = answered.map_err(CommandError::usage)?;
+    report.cautions.extend(remark);
     arguments.run.write(&report)?;
     Ok(Verdicts::NONE.status(&report.verdict()))
 }

@@ -17,6 +17,7 @@ mod live_demo;
 mod load;
 mod mcp;
 mod output;
+mod perfetto_file;
 mod probed_spans;
 mod progress;
 mod prometheus;

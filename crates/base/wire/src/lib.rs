@@ -114,6 +114,12 @@ pub fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
+/// Appends a field of a variable-length integer.
+pub fn put_integer(out: &mut Vec<u8>, field: u64, value: u64) {
+    put_varint(out, field << 3);
+    put_varint(out, value);
+}
+
 /// Appends a field of bytes, text or a message.
 pub fn put_bytes(out: &mut Vec<u8>, field: u64, bytes: &[u8]) {
     put_varint(out, field << 3 | 2);
@@ -251,8 +257,11 @@ mod tests {
         let mut out = Vec::new();
         put_fixed64(&mut out, 7, u64::MAX - 1);
         put_bytes(&mut out, 20, b"x");
+        put_integer(&mut out, 58, 300);
         let fields: Vec<_> = Fields::new(&out).collect();
-        assert_eq!(fields, [Ok((7, Value::Fixed64(u64::MAX - 1))), Ok((20, Value::Bytes(b"x")))]);
+        let expected =
+            [(7, Value::Fixed64(u64::MAX - 1)), (20, Value::Bytes(b"x")), (58, Value::Varint(300))];
+        assert_eq!(fields, expected.map(Ok));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! ```text
 //! KernelEvents ─► graph, executions, statistics ─► KernelRun ─┬─► paths ─► ledger ─► KernelPathReport
 //!                                                             ├─► paths ─► sequences ─► align ─► KernelDiagnosis
+//!                                                             ├─► paths, threads, CPUs ─► a trace for Perfetto
 //!                                                             └─► KernelStatsReport
 //! ```
 //!
@@ -10,6 +11,7 @@
 
 mod aligned;
 mod call_times;
+mod cpu_lanes;
 mod cpu_users;
 mod deviations;
 mod diagnosis;
@@ -19,12 +21,15 @@ mod intervals;
 mod ledger;
 mod names;
 mod path;
+mod perfetto;
 mod presentation;
 mod question;
 mod read;
 mod remarks;
 mod sequences;
 mod stats;
+#[cfg(test)]
+mod test_scene;
 mod timeline;
 mod waits;
 mod wakings;
@@ -35,6 +40,7 @@ pub use diagnosis::{
 };
 pub use execution_filter::{Instant, TimeWindow};
 pub use path::kernel_path;
+pub use perfetto::{PerfettoError, PerfettoSummary, write_perfetto};
 pub use question::{KernelPathQuestion, PathChoice};
 pub use read::{EndedTrace, KernelRun, ReadingSettings, TraceReading, TraceSource};
 pub use stats::kernel_stats;

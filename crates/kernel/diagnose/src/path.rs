@@ -17,16 +17,16 @@ use laggard_report::{
 use std::collections::BTreeMap;
 
 /// An execution of a run.
-struct SelectedExecution<'a> {
+pub(crate) struct SelectedExecution<'a> {
     run_index: usize,
     run: &'a KernelRun,
-    graph: &'a ExecutionGraph,
-    execution: Execution,
-    number: u64,
+    pub(crate) graph: &'a ExecutionGraph,
+    pub(crate) execution: Execution,
+    pub(crate) number: u64,
 }
 
 impl SelectedExecution<'_> {
-    fn path(&self) -> Option<CriticalPath> {
+    pub(crate) fn path(&self) -> Option<CriticalPath> {
         let Execution { host, end_tid, window, .. } = self.execution;
         let worker = self.graph.worker_of(host, end_tid, window.to)?;
         let path = self.graph.critical_path(worker, window);
@@ -86,7 +86,7 @@ fn empty(runs: &[KernelRun], question: &KernelPathQuestion) -> KernelPathReport 
 
 /// Executions of all runs in order of run and time. A thread's lifetime is clipped to the window; other executions must be
 /// within it.
-fn select_executions<'a>(
+pub(crate) fn select_executions<'a>(
     runs: &'a [KernelRun],
     question: &KernelPathQuestion,
 ) -> Result<Vec<SelectedExecution<'a>>, String> {

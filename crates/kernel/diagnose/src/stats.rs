@@ -4,8 +4,8 @@ use crate::read::{KernelRun, input};
 use crate::remarks;
 use laggard_kernel_graph::ThreadUsage;
 use laggard_report::{
-    CpuTime, EventCount, KERNEL_STATS_SCHEMA_VERSION, KernelStatsReport, SwitchingThread, WakingPair,
-    kernel_stats_headline,
+    CpuTime, EventCount, KERNEL_STATS_SCHEMA_VERSION, KernelStatsReport, SwitchingThread, WakeupLatency,
+    WakingPair, kernel_stats_headline,
 };
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -24,6 +24,8 @@ pub fn kernel_stats(runs: &[KernelRun]) -> KernelStatsReport {
         cpus: Vec::new(),
         threads: Vec::new(),
         threads_left_out: 0,
+        delays: Vec::new(),
+        delays_left_out: 0,
         wakings: Vec::new(),
         delimiters: Vec::new(),
         cautions: remarks::cautions(runs),
@@ -44,6 +46,8 @@ pub fn kernel_stats(runs: &[KernelRun]) -> KernelStatsReport {
         }));
         report.threads.extend(summary.most_running.iter().map(|thread| switching(thread, &host)));
         report.threads_left_out += summary.threads.saturating_sub(summary.most_running.len() as u64);
+        report.delays.extend(summary.most_delayed.iter().filter_map(|thread| latency(run, thread, &host)));
+        report.delays_left_out += summary.delayed.saturating_sub(summary.most_delayed.len() as u64);
         pairs
             .counts(&run.texts)
             .into_iter()
@@ -64,6 +68,7 @@ pub fn kernel_stats(runs: &[KernelRun]) -> KernelStatsReport {
     pairs.truncate(PAIRS_LISTED_MAX);
     report.wakings = pairs;
     report.threads.sort_by_key(|thread| (Reverse(thread.running_ns), thread.tid));
+    report.delays.sort_by_key(|row| (Reverse(row.total_ns), row.tid));
     report.headline = kernel_stats_headline(&report);
     report
 }
@@ -77,9 +82,29 @@ fn host(runs: &[KernelRun], run: &KernelRun) -> String {
     }
 }
 
+fn name(thread: &ThreadUsage) -> String {
+    if thread.name.is_empty() { "(without a name)".to_owned() } else { thread.name.clone() }
+}
+
+fn latency(run: &KernelRun, thread: &ThreadUsage, host: &str) -> Option<WakeupLatency> {
+    let delays = thread.delays?;
+    Some(WakeupLatency {
+        thread: name(thread),
+        tid: thread.tid.0,
+        host: host.to_owned(),
+        count: delays.count,
+        total_ns: delays.total_ns,
+        median_ns: delays.median_ns,
+        p95_ns: delays.p95_ns,
+        longest_ns: delays.longest_ns,
+        longest_since_ns: delays.longest_from.ns(),
+        longest_since: run.calendar_time(delays.longest_from),
+    })
+}
+
 fn switching(thread: &ThreadUsage, host: &str) -> SwitchingThread {
     SwitchingThread {
-        thread: if thread.name.is_empty() { "(without a name)".to_owned() } else { thread.name.clone() },
+        thread: name(thread),
         tid: thread.tid.0,
         host: host.to_owned(),
         running_ns: thread.running_ns,

@@ -1,5 +1,6 @@
 //! Timelines of critical paths for reports.
 
+use crate::cpu_lanes::cpu_lanes;
 use crate::intervals::{PathInterval, all_intervals};
 use crate::names::lane;
 use crate::read::KernelRun;
@@ -37,6 +38,7 @@ pub(crate) fn timeline(input: TimelineInput<'_>) -> PathTimeline {
         network: link.network,
     });
     let jumps: Vec<PathJump> = if merged == 0 { jumps.collect() } else { jumps_between(&segments) };
+    let (cpus, cpu_runs_left_out) = cpu_lanes(graph, path);
     PathTimeline {
         title,
         execution,
@@ -47,6 +49,8 @@ pub(crate) fn timeline(input: TimelineInput<'_>) -> PathTimeline {
         segments,
         jumps,
         merged,
+        cpus,
+        cpu_runs_left_out,
     }
 }
 

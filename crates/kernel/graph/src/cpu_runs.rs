@@ -8,9 +8,11 @@ use std::collections::BTreeMap;
 
 /// An interval in which a thread ran on a CPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct CpuRun {
-    pub(crate) window: Window,
-    pub(crate) worker: WorkerId,
+pub struct CpuRun {
+    /// The interval.
+    pub window: Window,
+    /// The thread.
+    pub worker: WorkerId,
 }
 
 /// The threads of every CPU in time order, without idle tasks. Needs 24 bytes for every time a thread ran.
@@ -44,6 +46,11 @@ impl CpuRuns {
         cpus.values_mut()
             .for_each(|runs| runs.sort_by_key(|run| (run.window.from, run.window.to, run.worker)));
         CpuRuns { cpus }
+    }
+
+    /// The CPUs on which threads ran, by host and number.
+    pub(crate) fn cpus(&self) -> impl Iterator<Item = (HostId, Cpu)> + '_ {
+        self.cpus.keys().copied()
     }
 
     /// Threads that ran on a CPU within a window, clipped to it, in time order.

@@ -1,6 +1,6 @@
 //! Who used the CPU that another thread waited for.
 
-use crate::cpu_runs::CpuRuns;
+use crate::cpu_runs::{CpuRun, CpuRuns};
 use crate::graph::ExecutionGraph;
 use crate::path::Window;
 use crate::worker::{HostId, WorkerId};
@@ -12,6 +12,22 @@ impl ExecutionGraph {
     /// The runs of threads on every CPU; computed when first needed.
     pub(crate) fn cpu_runs(&self) -> &CpuRuns {
         self.cpu_runs.get_or_init(|| CpuRuns::from_chains(&self.workers, &self.chains))
+    }
+
+    /// The CPUs on which threads ran, by host and number.
+    pub fn cpus(&self) -> Vec<(HostId, Cpu)> {
+        self.cpu_runs().cpus().collect()
+    }
+
+    /// The intervals in which threads ran on a CPU, clipped to a window, in time order; without the idle task. Cost: in the first
+    /// call linear in the graph, then in the result.
+    pub fn cpu_runs_within(
+        &self,
+        host: HostId,
+        cpu: Cpu,
+        window: Window,
+    ) -> impl Iterator<Item = CpuRun> + '_ {
+        self.cpu_runs().within(host, cpu, window)
     }
 
     /// The threads that ran on a CPU within a window, the idle task excepted: nanoseconds of each, the longest first. Cost: in the

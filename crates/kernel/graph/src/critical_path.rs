@@ -32,6 +32,26 @@ impl ExecutionGraph {
         }
         writer.path
     }
+
+    /// The states of one worker in a window, as a path has them: a wait for a CPU is split at throttling. Unlike in a path, other
+    /// waits are the worker's own, and gaps are omitted.
+    ///
+    /// Cost: linear in the worker's edges.
+    pub fn own_states(&self, worker: WorkerId, window: Window) -> Vec<PathSegment> {
+        let chain = &self.chains[worker.0 as usize];
+        let mut writer = PathBuilder::new(self, worker, window);
+        for index in first_edge(chain, window.from)..chain.len() {
+            let begin = chain[index - 1].time;
+            if begin >= window.to {
+                break;
+            }
+            writer.time = writer.time.max(begin);
+            if let Some(state) = chain[index].edge() {
+                writer.put_edge(VertexRef { worker: worker.0, index: index as u32 }, state);
+            }
+        }
+        writer.path.segments
+    }
 }
 
 /// Builds a path forward in time, always from its current end.

@@ -138,7 +138,12 @@ impl ExecutionGraph {
 
     /// The name of a worker's host; empty if not set.
     pub fn host_name(&self, id: WorkerId) -> &str {
-        self.hosts.get(usize::from(self.worker(id).host.0)).map_or("", String::as_str)
+        self.name_of_host(self.worker(id).host)
+    }
+
+    /// A host's name; empty if not set.
+    pub fn name_of_host(&self, host: HostId) -> &str {
+        self.hosts.get(usize::from(host.0)).map_or("", String::as_str)
     }
 
     /// The thread with a tid at an instant: the last one that had begun by then, else the first. For idle tasks (tid 0)

@@ -35,6 +35,7 @@ mod worker;
 pub use builder::{GraphBuilder, GraphMode, GraphSettings, IrqName, WakeupKind};
 pub use calls::CallInterval;
 pub use clocks::{ClockAlignment, ClockAlignmentError, ClockSide, HostClock, PacketTimes};
+pub use cpu_runs::CpuRun;
 pub use executions::{
     DelimitedExecutions, Delimiter, DelimiterError, DelimiterKind, DelimiterProposal, DelimiterSurvey,
     EventPattern, Execution, ExecutionFinder, FieldPattern, Glob, MarkerRule, Pairing, Scope, SpanExecution,
@@ -51,6 +52,6 @@ pub use states::{
     Alphabet, AlphabetSettings, Encoding, SplitBy, StateStep, StateSymbol, SymbolOwner, WorkerNames,
     state_steps,
 };
-pub use stats::{CpuUsage, KindCount, ThreadUsage, TraceStatistics, TraceSummary};
+pub use stats::{CpuUsage, KindCount, ThreadUsage, TraceStatistics, TraceSummary, WakeupDelays};
 pub use vertex::VerticalKind;
 pub use worker::{HostId, Worker, WorkerId, WorkerKind};

@@ -305,3 +305,32 @@ fn every_output_format_is_written() {
         }
     }
 }
+
+#[test]
+fn paths_are_exported_for_perfetto() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = write(folder.path(), "kernel.txt", &trace(17, (0..3).map(|_| Fault::Server)));
+    let exported = folder.path().join("paths.pftrace");
+    let exported = exported.to_str().unwrap();
+    let report = json(&["path", &kernel, "--executions", "marker", "--perfetto", exported]);
+    assert_eq!(report["executions"].as_array().unwrap().len(), 3);
+    let bytes = std::fs::read(exported).unwrap();
+    assert_eq!(bytes[0], 0x0A, "a packet");
+    let contains = |text: &str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
+    for name in ["request 0", "request 2", "db (tid 200): running", "waits for db (tid 200)", "CPU 1"] {
+        assert!(contains(name), "{name}");
+    }
+    let none = folder.path().join("none.pftrace");
+    let none_text = none.to_str().unwrap();
+    let outcome = laggard(&["kernel", "path", &kernel, "--thread", "nobody", "--perfetto", none_text]);
+    assert!(outcome.status == 4 && !none.exists(), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("No Perfetto trace was written"), "{}", outcome.stdout);
+    let outcome = laggard(&["kernel", "path", &kernel, "--perfetto", "/no/such/folder/x.pftrace"]);
+    assert!(
+        outcome.status == 3 && outcome.stderr.contains("cannot write /no/such/folder"),
+        "{}",
+        outcome.stderr
+    );
+    let outcome = laggard(&["kernel", "path", &kernel, &kernel, "--perfetto", none_text]);
+    assert!(outcome.status == 2 && outcome.stderr.contains("one clock"), "{}", outcome.stderr);
+}

@@ -2,7 +2,7 @@
 
 use super::cpus::{CpuTimes, CpuUsage};
 use super::kinds::{KINDS, KindCount, index_of};
-use super::threads::{AllThreadTimes, ThreadUsage};
+use super::threads::{AllThreadTimes, SwitchEvidence, ThreadUsage};
 use crate::executions::{DelimiterProposal, DelimiterSurvey};
 use crate::path::Window;
 use laggard_model::{Cpu, EventKind, KernelEvent, KernelTexts, KernelTime, Tid};
@@ -39,6 +39,10 @@ pub struct TraceSummary {
     pub most_running: Vec<ThreadUsage>,
     /// Threads with the most time runnable without a CPU, in descending order.
     pub most_preempted: Vec<ThreadUsage>,
+    /// Threads with the most time between wake-ups and switches in, in descending order.
+    pub most_delayed: Vec<ThreadUsage>,
+    /// Number of threads for which such a delay is known.
+    pub delayed: u64,
     /// Delimiters that would find executions.
     pub proposals: Vec<DelimiterProposal>,
 }
@@ -82,7 +86,7 @@ impl TraceStatistics {
                 self.threads.set_name(prev, prev_name);
                 self.threads.set_name(next, next_name);
                 cpu.use_so_far.switches += 1;
-                switch(cpu, &mut self.threads, event.time, next);
+                switch(cpu, &mut self.threads, event.time, next, SwitchEvidence::Recorded);
                 self.threads.switched_out(prev, event.time, prev_state.is_runnable());
                 if prev_state.is_dead() {
                     self.threads.end(prev);
@@ -122,6 +126,13 @@ impl TraceStatistics {
             threads: threads.len() as u64,
             most_running: top_threads(&threads, top, |thread| thread.running_ns),
             most_preempted: top_threads(&threads, top, |thread| thread.preempted_ns),
+            most_delayed: top_threads(&threads, top, |thread| {
+                thread.delays.map_or(0, |delays| delays.total_ns)
+            }),
+            delayed: threads
+                .iter()
+                .filter(|thread| thread.delays.is_some_and(|delays| delays.total_ns > 0))
+                .count() as u64,
             proposals: self.survey.finish(texts),
         }
     }
@@ -138,6 +149,7 @@ fn top_threads(threads: &[ThreadUsage], top: usize, time: impl Fn(&ThreadUsage) 
 fn record_loss(cpu: &mut CpuTimes, threads: &mut AllThreadTimes, time: KernelTime, count: Option<u64>) {
     cpu.use_so_far.losses += 1;
     cpu.use_so_far.lost_events += count.unwrap_or(0);
+    threads.lost(time);
     // The CPU's thread is known up to its last event, not after it.
     let last = cpu.last;
     if let Some(add_running) = cpu.advance(last) {
@@ -149,12 +161,18 @@ fn record_loss(cpu: &mut CpuTimes, threads: &mut AllThreadTimes, time: KernelTim
     cpu.last = cpu.last.max(time);
 }
 
-fn switch(cpu: &mut CpuTimes, threads: &mut AllThreadTimes, time: KernelTime, next: Tid) {
+fn switch(
+    cpu: &mut CpuTimes,
+    threads: &mut AllThreadTimes,
+    time: KernelTime,
+    next: Tid,
+    evidence: SwitchEvidence,
+) {
     if let Some(add_running) = cpu.advance(time) {
         threads.add_running(add_running.tid, add_running.ns);
     }
     cpu.running = Some(next);
-    threads.switched_in(next, time);
+    threads.switched_in(next, time, evidence);
 }
 
 /// Some kernels omit switches: a record by a thread other than the expected one implies a switch.
@@ -177,7 +195,7 @@ fn imply_switch(cpu: &mut CpuTimes, threads: &mut AllThreadTimes, event: &Kernel
     if expected != Tid::IDLE {
         threads.set_unknown(expected);
     }
-    switch(cpu, threads, time, writer);
+    switch(cpu, threads, time, writer, SwitchEvidence::Implied);
 }
 
 /// When the CPU was idle and the thread had been woken: the later of that and the CPU's last event, unless that

@@ -108,3 +108,41 @@ fn ended_threads_are_threads_of_their_own() {
     assert_eq!(summary.threads, 2);
     assert!(summary.most_running.iter().all(|thread| thread.running_ns == 100));
 }
+
+#[test]
+fn delays_are_from_the_first_wake_up_to_the_recorded_switch() {
+    let mut trace = Trace::new();
+    trace.switch(100, 0, 7, PrevState::SLEEPING, 8);
+    trace.waking(110, 0, 8, 7);
+    // Another record of the same wake-up.
+    trace.waking(115, 0, 8, 7);
+    trace.switch(140, 0, 8, PrevState::RUNNABLE, 7);
+    // Preempted: no wake-up.
+    trace.switch(200, 0, 7, PrevState::RUNNABLE, 8);
+    trace.switch(290, 0, 8, PrevState::SLEEPING, 7);
+    let summary = trace.summary();
+    let [thread] = &summary.most_delayed[..] else { panic!("{:?}", summary.most_delayed) };
+    let delays = thread.delays.unwrap();
+    assert_eq!((thread.tid, summary.delayed), (Tid(7), 1));
+    assert_eq!((delays.count, delays.median_ns, delays.p95_ns, delays.longest_ns), (1, 30, 30, 30));
+    assert_eq!(delays.longest_from, KernelTime::from_ns(110));
+    assert_eq!(thread.preempted_ns, 30 + 90);
+}
+
+#[test]
+fn delays_around_losses_and_up_to_implied_switches_are_not_known() {
+    let mut trace = Trace::new();
+    trace.switch(100, 0, 7, PrevState::SLEEPING, 8);
+    trace.waking(110, 0, 8, 7);
+    // Thread 7 may have run on the other CPU meanwhile.
+    trace.push(150, 1, None, EventKind::Lost { count: Some(9) });
+    trace.switch(190, 0, 8, PrevState::SLEEPING, 7);
+    trace.switch(200, 0, 7, PrevState::SLEEPING, 0);
+    // Woken for a CPU whose switch out of the idle task is not recorded.
+    trace.waking(210, 1, 9, 7);
+    trace.waking(260, 0, 7, 9);
+    let summary = trace.summary();
+    assert!(summary.most_delayed.is_empty(), "{:?}", summary.most_delayed);
+    let thread = summary.most_running.iter().find(|thread| thread.tid == Tid(7)).unwrap();
+    assert_eq!((thread.wakeups, thread.delays), (2, None));
+}

@@ -1,5 +1,6 @@
 //! Time of each thread.
 
+use super::delays::{Delays, WakeupDelays};
 use crate::tid_map::TidMap;
 use laggard_model::{KernelTexts, KernelTime, TextId, Tid};
 
@@ -20,6 +21,8 @@ pub struct ThreadUsage {
     pub switches_in: u64,
     /// Number of wake-ups while it was neither running nor runnable.
     pub wakeups: u64,
+    /// How long after its wake-ups it ran; `None` if no such delay is known.
+    pub delays: Option<WakeupDelays>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -27,11 +30,14 @@ enum RunState {
     #[default]
     Unknown,
     Running,
-    Runnable(KernelTime),
+    /// Since its wake-up.
+    Woken(KernelTime),
+    /// Since it lost its CPU.
+    Preempted(KernelTime),
     Blocked(KernelTime),
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct ThreadTimes {
     name: TextId,
     state: RunState,
@@ -40,6 +46,15 @@ struct ThreadTimes {
     blocked_ns: u64,
     switches_in: u64,
     wakeups: u64,
+    delays: Delays,
+}
+
+/// How a switch is known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SwitchEvidence {
+    Recorded,
+    /// By a later record of the thread; its time is estimated.
+    Implied,
 }
 
 /// The times of all threads during counting. Exited threads are retained, one row per thread.
@@ -47,6 +62,8 @@ struct ThreadTimes {
 pub(crate) struct AllThreadTimes {
     alive: TidMap<ThreadTimes>,
     ended: Vec<(Tid, ThreadTimes)>,
+    /// The last loss of events: switches before it may be missing.
+    last_loss: Option<KernelTime>,
 }
 
 impl AllThreadTimes {
@@ -68,29 +85,40 @@ impl AllThreadTimes {
             RunState::Blocked(since) => thread.blocked_ns += time.since(since),
             RunState::Unknown => {}
             // The second event of the same wake-up, or a wake-up without effect.
-            RunState::Running | RunState::Runnable(_) => return,
+            RunState::Running | RunState::Woken(_) | RunState::Preempted(_) => return,
         }
         thread.wakeups += 1;
-        thread.state = RunState::Runnable(time);
+        thread.state = RunState::Woken(time);
+    }
+
+    /// Events were lost until this time.
+    pub(crate) fn lost(&mut self, time: KernelTime) {
+        self.last_loss = self.last_loss.max(Some(time));
     }
 
     /// When a thread became runnable, if it is waiting for a CPU.
     pub(crate) fn runnable_since(&self, tid: Tid) -> Option<KernelTime> {
         match self.alive.get(tid)?.state {
-            RunState::Runnable(since) => Some(since),
-            _ => None,
+            RunState::Woken(since) | RunState::Preempted(since) => Some(since),
+            RunState::Unknown | RunState::Running | RunState::Blocked(_) => None,
         }
     }
 
-    pub(crate) fn switched_in(&mut self, tid: Tid, time: KernelTime) {
+    pub(crate) fn switched_in(&mut self, tid: Tid, time: KernelTime, evidence: SwitchEvidence) {
         if tid == Tid::IDLE {
             return;
         }
         let thread = self.alive.entry(tid);
         match thread.state {
-            RunState::Runnable(since) => thread.preempted_ns += time.since(since),
+            RunState::Woken(since) | RunState::Preempted(since) => thread.preempted_ns += time.since(since),
             RunState::Blocked(since) => thread.blocked_ns += time.since(since),
             RunState::Running | RunState::Unknown => {}
+        }
+        if let RunState::Woken(since) = thread.state
+            && evidence == SwitchEvidence::Recorded
+            && self.last_loss.is_none_or(|lost| lost < since)
+        {
+            thread.delays.add(since, time);
         }
         thread.state = RunState::Running;
         thread.switches_in += 1;
@@ -98,7 +126,7 @@ impl AllThreadTimes {
 
     pub(crate) fn switched_out(&mut self, tid: Tid, time: KernelTime, stays_runnable: bool) {
         if tid != Tid::IDLE {
-            let state = if stays_runnable { RunState::Runnable(time) } else { RunState::Blocked(time) };
+            let state = if stays_runnable { RunState::Preempted(time) } else { RunState::Blocked(time) };
             self.alive.entry(tid).state = state;
         }
     }
@@ -118,7 +146,9 @@ impl AllThreadTimes {
     pub(crate) fn finish(mut self, end: KernelTime, texts: &KernelTexts) -> Vec<ThreadUsage> {
         for (tid, mut thread) in std::mem::take(&mut self.alive).sorted() {
             match thread.state {
-                RunState::Runnable(since) => thread.preempted_ns += end.since(since),
+                RunState::Woken(since) | RunState::Preempted(since) => {
+                    thread.preempted_ns += end.since(since)
+                }
                 RunState::Blocked(since) => thread.blocked_ns += end.since(since),
                 RunState::Running | RunState::Unknown => {}
             }
@@ -132,6 +162,7 @@ impl AllThreadTimes {
             blocked_ns: thread.blocked_ns,
             switches_in: thread.switches_in,
             wakeups: thread.wakeups,
+            delays: thread.delays.summary(),
         };
         self.ended.into_iter().map(thread_use).collect()
     }

@@ -39,10 +39,30 @@ fn assert_sound(graph: &ExecutionGraph, path: &CriticalPath) {
     }
 }
 
+/// A worker's own states are its edges; only waits for a CPU may be split.
+fn assert_own_states(graph: &ExecutionGraph, worker: WorkerId, window: Window) {
+    let merged = |states: Vec<(WorkerState, Window)>| {
+        let mut out: Vec<(WorkerState, Window)> = Vec::new();
+        for (state, window) in states.into_iter().filter(|(_, window)| window.ns() > 0) {
+            let state = if state == WorkerState::Throttled { WorkerState::Preempted } else { state };
+            match out.last_mut() {
+                Some((before, last)) if *before == state && last.to == window.from => last.to = window.to,
+                _ => out.push((state, window)),
+            }
+        }
+        out
+    };
+    let edges = graph.segments(worker, window).map(|segment| (segment.state, segment.window)).collect();
+    let own =
+        graph.own_states(worker, window).iter().map(|segment| (segment.state, segment.window)).collect();
+    assert_eq!(merged(own), merged(edges));
+}
+
 fn assert_all_sound(graph: &ExecutionGraph, window: Window) {
     for id in (0..graph.workers().len() as u32).map(WorkerId) {
         for window in [ALWAYS, window] {
             assert_sound(graph, &graph.critical_path(id, window));
+            assert_own_states(graph, id, window);
         }
     }
 }

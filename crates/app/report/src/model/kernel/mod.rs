@@ -18,11 +18,11 @@ pub use diagnosis::{
 };
 pub use input::{AlignedClock, KernelInput, KernelTrace};
 pub use path::{
-    CallTime, CausedTime, ExecutionSummary, KernelPathReport, PathJump, PathLane, PathSegment, PathTimeline,
-    StateTime, WaitGroup, WaitInstance, WorkerTime,
+    CallTime, CausedTime, CpuLane, CpuRunRole, CpuRunSegment, ExecutionSummary, KernelPathReport, PathJump,
+    PathLane, PathSegment, PathTimeline, StateTime, WaitGroup, WaitInstance, WorkerTime,
 };
 pub use projection::{ProjectedExecution, Projection};
-pub use stats::{CpuTime, EventCount, KernelStatsReport, SwitchingThread, WakingPair};
+pub use stats::{CpuTime, EventCount, KernelStatsReport, SwitchingThread, WakeupLatency, WakingPair};
 pub use steps::{
     AbnormalWait, AlignedCell, AlignedCluster, AlignedColumn, AlignedRow, AlignedRowKind, StateName,
     StepDeviation, StepGroup, StepKind,

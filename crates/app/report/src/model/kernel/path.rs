@@ -253,6 +253,48 @@ pub struct PathTimeline {
     pub jumps: Vec<PathJump>,
     /// Segments that were too many and stand in their neighbors.
     pub merged: u64,
+    /// The CPUs on which threads ran meanwhile, by host and number.
+    pub cpus: Vec<CpuLane>,
+    /// Runs on CPUs that were too many: the shortest.
+    pub cpu_runs_left_out: u64,
+}
+
+/// Which threads ran on one CPU during a path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct CpuLane {
+    /// The CPU's number.
+    pub cpu: u16,
+    /// Its host; empty with one host.
+    pub host: String,
+    /// The intervals in which threads ran, in order of time; between them the CPU was idle, or it is not known.
+    pub runs: Vec<CpuRunSegment>,
+}
+
+/// An interval in which a thread ran on a CPU.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct CpuRunSegment {
+    /// The thread's name.
+    pub thread: String,
+    /// Its number.
+    pub tid: Option<u32>,
+    /// What it is for the path.
+    pub role: CpuRunRole,
+    /// Beginning, from the window's beginning.
+    pub from_ns: u64,
+    /// End.
+    pub to_ns: u64,
+}
+
+/// What a thread that runs on a CPU is for a path.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CpuRunRole {
+    /// The examined thread.
+    Own,
+    /// Another thread on the path: the examined one waits for it at some time.
+    OnPath,
+    /// A thread that is not on the path.
+    Other,
 }
 
 /// A line of the timeline.

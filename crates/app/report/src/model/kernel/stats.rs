@@ -1,6 +1,8 @@
 //! Content of a kernel trace: CPUs, threads, and events.
 
 use super::KernelInput;
+use crate::instants::text_if_any;
+use laggard_model::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -23,6 +25,10 @@ pub struct KernelStatsReport {
     pub threads: Vec<SwitchingThread>,
     /// Threads beyond the limit of the table.
     pub threads_left_out: u64,
+    /// How long threads waited for a CPU after they were woken, the longest sum first.
+    pub delays: Vec<WakeupLatency>,
+    /// Threads beyond the limit of that table.
+    pub delays_left_out: u64,
     /// Who wakes whom, the most frequent first.
     pub wakings: Vec<WakingPair>,
     /// Delimiters that would give executions, as `--executions` takes them, with how many; the most useful first.
@@ -74,6 +80,34 @@ pub struct SwitchingThread {
     pub switches: u64,
     /// How often it was woken.
     pub wakeups: u64,
+}
+
+/// How long one thread waited for a CPU after it was woken: from the first wake-up event after it left its CPU (`sched_waking`, else
+/// `sched_wakeup`) to the switch to it.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct WakeupLatency {
+    /// Its name.
+    pub thread: String,
+    /// Its number.
+    pub tid: u32,
+    /// The host; empty with one host.
+    pub host: String,
+    /// Wake-ups after which the switch to it was recorded, without a loss of events between.
+    pub count: u64,
+    /// Nanoseconds together.
+    pub total_ns: u64,
+    /// Median in nanoseconds, within 1.6 %.
+    pub median_ns: u64,
+    /// 95th percentile in nanoseconds, within 1.6 %.
+    pub p95_ns: u64,
+    /// The longest, in nanoseconds.
+    pub longest_ns: u64,
+    /// When it was woken before the longest, on the trace's clock.
+    pub longest_since_ns: u64,
+    /// Calendar time of it, when the trace records it.
+    #[serde(serialize_with = "text_if_any")]
+    #[schema(value_type = Option<String>)]
+    pub longest_since: Option<Timestamp>,
 }
 
 /// Who wakes whom.

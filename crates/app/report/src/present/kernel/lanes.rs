@@ -72,8 +72,13 @@ fn group_name(timeline: &PathTimeline, members: &[usize]) -> String {
 
 /// A lane's name: `postgres (tid 640)`.
 pub(crate) fn name_of(lane: &PathLane) -> String {
-    let host = if lane.host.is_empty() { String::new() } else { names::label(&lane.host, 24) };
-    thread(&names::label(&lane.thread, 32), lane.tid, &host).replace('`', "")
+    thread_name(&lane.thread, lane.tid, &lane.host)
+}
+
+/// A thread's name as lanes have it.
+pub(super) fn thread_name(name: &str, tid: Option<u32>, host: &str) -> String {
+    let host = if host.is_empty() { String::new() } else { names::label(host, 24) };
+    thread(&names::label(name, 32), tid, &host).replace('`', "")
 }
 
 #[cfg(test)]
@@ -111,6 +116,8 @@ mod tests {
             ],
             jumps: vec![],
             merged: 0,
+            cpus: vec![],
+            cpu_runs_left_out: 0,
         };
         let all = drawn_lanes(&timeline, 5);
         assert_eq!(all.positions, [0, 1, 2, 3, 4]);

@@ -2,6 +2,7 @@
 
 mod alignment;
 mod call_stacks;
+mod cpu_lanes;
 mod diagnosis;
 mod durations;
 pub(crate) mod headline;

@@ -1,13 +1,13 @@
 //! The contents of a kernel trace: its CPUs, threads, and events.
 
-use super::phrases::thread;
+use super::phrases::{clock_time, thread};
 use super::{PREVIEW, ROWS, name_if_any, quoted, recorded, time, traces};
 use crate::document::{
-    Cell, Detail, Document, Figure, PageLink, Prose, Section, Sentences, SpanStyle, Table, TableRow, Tone,
-    cautions, columns, losses,
+    Cell, CellKind, Detail, Document, Figure, PageLink, Prose, Section, Sentences, SpanStyle, Table,
+    TableRow, Tone, cautions, columns, losses,
 };
 use crate::render::Present;
-use crate::{CpuTime, EventCount, KernelStatsReport, SwitchingThread, WakingPair};
+use crate::{CpuTime, EventCount, KernelStatsReport, SwitchingThread, WakeupLatency, WakingPair};
 
 impl Present for KernelStatsReport {
     fn present(&self) -> Document {
@@ -23,6 +23,7 @@ impl Present for KernelStatsReport {
             Some(Section::new("traces", "Traces").detail(Detail::Full).block(traces(&self.input))),
             (!self.cpus.is_empty()).then(|| cpus(self)),
             (!self.threads.is_empty()).then(|| threads(self)),
+            (!self.delays.is_empty()).then(|| delays(self)),
             (!self.wakings.is_empty()).then(|| wakings(self)),
             counts("events", "Events", "Kinds of events", &self.events, name)
                 .map(|section| section.detail(Detail::Full)),
@@ -93,6 +94,30 @@ fn threads(report: &KernelStatsReport) -> Section {
     let mut table = Table::new("Threads", &columns).preview(PREVIEW).at_most(ROWS, &report.threads, row);
     table.omitted += report.threads_left_out;
     Section::new("threads", "Threads").remark("those that ran longest").block(table)
+}
+
+/// How long threads waited for a CPU after they were woken.
+fn delays(report: &KernelStatsReport) -> Section {
+    let columns = columns![
+        Name "thread", Number "wake-ups", Number "median", Number "p95", Number "longest", Number "longest from",
+        Number "in all"
+    ];
+    let row = |row: &WakeupLatency| {
+        TableRow::new([
+            quoted(&thread(&row.thread, Some(row.tid), &row.host)),
+            Cell::count(row.count),
+            time(row.median_ns),
+            time(row.p95_ns),
+            time(row.longest_ns),
+            Cell::worded(CellKind::Number, clock_time(row.longest_since_ns), row.longest_since_ns as f64),
+            time(row.total_ns),
+        ])
+    };
+    let mut table = Table::new("Threads woken", &columns).preview(PREVIEW).at_most(ROWS, &report.delays, row);
+    table.omitted += report.delays_left_out;
+    Section::new("delays", "Wake-up latency")
+        .remark("from being woken to running; the longest in all first")
+        .block(table)
 }
 
 fn wakings(report: &KernelStatsReport) -> Section {

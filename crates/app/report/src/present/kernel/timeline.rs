@@ -1,5 +1,6 @@
 //! Critical paths as lanes of segments, a lane for each thread.
 
+use super::cpu_lanes::drawn_cpus;
 use super::lanes::{LaneLayout, drawn_lanes, name_of};
 use super::phrases::clock_time;
 use super::symbol;
@@ -35,10 +36,11 @@ pub(super) fn section(timelines: &[PathTimeline], title: &str) -> Option<Section
     let drawable = timelines.iter().filter(|path| !path.segments.is_empty() && path.elapsed_ns > 0);
     let blocks: Vec<Block> =
         drawable.take(PATHS).enumerate().flat_map(|(index, path)| blocks(path, index)).collect();
-    let section =
-        Section::new("paths", title).remark("█ ran, p preempted, d disk, n network, t timer, b blocked");
+    let section = Section::new("paths", title)
+        .remark("█ ran, p preempted, d disk, n net, t timer, b blocked, o others");
     let section = section.introduction(
-        "A lane for each thread; the path is in one lane at a time. Thin lines are wake-ups (dashed: packets).",
+        "A lane for each thread; the path is in one lane at a time. Thin lines are wake-ups (dashed: packets). Below, a lane \
+         for each CPU, with what ran on it.",
     );
     (!blocks.is_empty()).then(|| section.blocks(blocks))
 }
@@ -46,8 +48,12 @@ pub(super) fn section(timelines: &[PathTimeline], title: &str) -> Option<Section
 fn blocks(path: &PathTimeline, index: usize) -> [Block; 3] {
     let detail = if index < PATHS_IN_TEXT { Detail::Full } else { Detail::Page };
     let lanes = drawn_lanes(path, LANES);
+    let cpus = drawn_cpus(path, lanes.names.len());
     let segments = segments(path, &lanes);
     let pools = segments.iter().filter(|segment| segment.1.is_none()).count() as u64;
+    let mut drawn: Vec<TimelineSegment> =
+        segments.iter().map(|(segment, _)| segment.clone()).chain(cpus.segments).collect();
+    drawn.sort_by_key(|segment| (segment.from_ns, segment.lane));
     let since = match path.since {
         Some(since) => rfc3339(since),
         None => format!("{} s of the trace\u{2019}s clock", clock_time(path.since_ns)),
@@ -62,14 +68,15 @@ fn blocks(path: &PathTimeline, index: usize) -> [Block; 3] {
     let timeline = Timeline {
         caption: "Critical path by thread; the table below lists its longest segments".to_owned(),
         elapsed_ns: path.elapsed_ns,
-        lanes: lanes.names.iter().map(|name| Prose::name(SpanStyle::Name, name)).collect(),
-        segments: segments.iter().map(|(segment, _)| segment.clone()).collect(),
+        lanes: lanes.names.iter().chain(&cpus.names).map(|name| Prose::name(SpanStyle::Name, name)).collect(),
+        segments: drawn,
         jumps: jumps(path, &lanes),
-        legend: states.into_iter().map(legend).collect(),
+        legend: states.into_iter().map(legend).chain(cpus.legend).collect(),
     };
     let length = format!(": {} from {since}", numbers::time(path.elapsed_ns));
     let title = Prose::quoted(&path.title).plain(length);
-    let remarks = remarks(path, segments.len() as u64, pools).into_iter().map(Prose::from);
+    let remarks =
+        remarks(path, segments.len() as u64, pools).into_iter().chain(cpus.remarks).map(Prose::from);
     [
         Block::from(timeline).titled(title).detail(detail),
         Block::from(Sentences::paragraphs(remarks)).detail(Detail::Page),

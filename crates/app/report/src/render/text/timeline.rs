@@ -27,7 +27,7 @@ pub(super) fn print(page: &mut Page, timeline: &Timeline) {
         ]);
     }
     let omitted = timeline.lanes.len().saturating_sub(LANES) as u64;
-    super::more(page, omitted, "threads");
+    super::more(page, omitted, "lanes");
 }
 
 /// In each cell the letter of what takes the most of it; blank where the lane has nothing.
