@@ -78,7 +78,7 @@ impl DataLocation {
 
     /// A prefix of objects that are no bucket.
     #[cfg(test)]
-    pub(crate) fn of_objects(objects: Arc<dyn ObjectStore>, prefix: &str) -> DataLocation {
+    pub(crate) fn from_objects(objects: Arc<dyn ObjectStore>, prefix: &str) -> DataLocation {
         let root = Root::Bucket { objects, prefix: ObjectPath::from(prefix) };
         DataLocation { name: format!("objects://{prefix}"), root }
     }

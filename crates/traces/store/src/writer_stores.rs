@@ -153,7 +153,7 @@ mod tests {
             for number in 0..writers {
                 write(&objects, number).await;
             }
-            let url = DataLocation::of_objects(Arc::clone(&objects), "live");
+            let url = DataLocation::from_objects(Arc::clone(&objects), "live");
             let settings = StoreSettings::default();
             let stores = WriterStores::open(&url, "tenants/default", &settings).await.unwrap();
             counted.take();
