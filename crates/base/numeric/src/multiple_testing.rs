@@ -21,8 +21,9 @@ pub fn benjamini_hochberg(p: &[f64]) -> Vec<f64> {
 }
 
 /// One p-value for a hypothesis that was tested several times on the same data: the harmonic mean of the p-values (Wilson,
-/// *PNAS* 116, 2019), which holds for small values however the tests depend on each other. It is at most as many times the
-/// smallest as there are tests, like Bonferroni's, and equal to it where all tests agree. A NaN counts as 1; 1 without tests.
+/// *PNAS* 116, 2019), a good approximation for small values, however the tests depend on each other. It is at most as many
+/// times the smallest as there are tests, like Bonferroni's, and equal to it where all tests agree. A NaN counts as 1; 1 without
+/// tests.
 pub fn harmonic_mean_p_value(p: &[f64]) -> f64 {
     let inverse = |&p: &f64| if p.is_nan() { 1.0 } else { 1.0 / p };
     let sum: f64 = p.iter().map(inverse).sum();
