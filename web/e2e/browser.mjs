@@ -81,12 +81,23 @@ export async function settled(page) {
   await page.evaluate(() => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))));
 }
 
-/** Saves a screenshot of the whole page, cropped at 4,000 pixels. */
+/**
+ * Saves a screenshot of the whole page, cropped at 4,000 pixels. On a busy machine, Chromium now and then does not
+ * finish one; it is tried again, since no test depends on how long it takes.
+ */
 export async function shoot(page, name) {
   mkdirSync(SHOTS, { recursive: true });
   const height = await page.evaluate(() => document.documentElement.scrollHeight);
   const { width } = page.viewportSize();
-  await page.screenshot({ path: join(SHOTS, `${name}.png`), fullPage: true, clip: { x: 0, y: 0, width, height: Math.min(height, 4000) } });
+  const options = { path: join(SHOTS, `${name}.png`), fullPage: true, clip: { x: 0, y: 0, width, height: Math.min(height, 4000) } };
+  for (let missed = 0; ; missed += 1) {
+    try {
+      await page.screenshot(options);
+      return;
+    } catch (error) {
+      if (error.name !== "TimeoutError" || missed === 3) throw error;
+    }
+  }
 }
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");

@@ -202,6 +202,8 @@ pub(crate) struct HitFigures {
     pub(crate) in_periods: Vec<Option<Effect>>,
     /// Share of the hit calls' excess that is on replicas which had just started, 0..1.
     pub(crate) warming_up: f64,
+    /// Whether most calls are hit, by less than single calls vary.
+    pub(crate) by_little: bool,
     /// The hit requests: indices into the window's table of sites, ascending.
     pub(crate) hit: Vec<u32>,
     /// Their numbers among all requests that were read.

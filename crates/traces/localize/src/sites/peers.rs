@@ -6,8 +6,9 @@ use crate::sites::table::{Observation, Site, SiteTable};
 use laggard_model::{OperationId, ReplicaId};
 use laggard_numeric::median;
 use laggard_parallel::parallel_map;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
+use std::ops::RangeInclusive;
 
 /// A site with replicas that make it slow.
 #[derive(Clone, PartialEq, Debug)]
@@ -29,6 +30,9 @@ pub struct UnevenSite {
 
 /// Observations a category needs for a level of its own; the others share one.
 const CATEGORY_OBSERVATIONS_MIN: usize = 20;
+/// Part of a culprit's observations that must be from a time at which one of its peers ran too: a difference to replicas
+/// that ran only before or only after it may be the load's, or that of anything else that changed with time.
+const BESIDE_PART_MIN: f64 = 0.5;
 
 /// Searches every site for replicas that are slower than their peers, in the order of the sites.
 ///
@@ -71,7 +75,9 @@ pub(crate) fn uneven(
     settings: &CulpritSettings,
 ) -> Option<UnevenSite> {
     let ratios = log_ratios(table, rows);
-    let culprits = find_culprits(&ratios.shares, sets, choices, settings);
+    let mut culprits = find_culprits(&ratios.shares, sets, choices, settings);
+    let beside = Beside::new(sets, rows, &culprits);
+    culprits.retain(|culprit| beside.part_of(culprit.replica) >= BESIDE_PART_MIN);
     if culprits.is_empty() {
         return None;
     }
@@ -103,6 +109,45 @@ pub(crate) fn uneven(
     }
     requests.dedup();
     Some(UnevenSite { observations, site, replicas: replicas.len(), excess_ns, requests, culprits })
+}
+
+/// How many observations of each culprit are from a time at which a peer ran.
+struct Beside {
+    /// Number of observations by culprit, and of those among them between the first and the last one of a replica in the
+    /// sets without culprits.
+    observations: BTreeMap<ReplicaId, (usize, usize)>,
+}
+
+impl Beside {
+    /// Rows are in the order of their requests, that is of time.
+    fn new(sets: &[Vec<ReplicaId>], rows: &[Observation], culprits: &[Culprit]) -> Beside {
+        let mut observations: BTreeMap<ReplicaId, (usize, usize)> =
+            culprits.iter().map(|culprit| (culprit.replica, (0, 0))).collect();
+        let (slow, normal): (Vec<&Observation>, Vec<&Observation>) = rows
+            .iter()
+            .partition(|row| sets[row.set as usize].iter().any(|replica| observations.contains_key(replica)));
+        let mut ran: BTreeMap<ReplicaId, RangeInclusive<u32>> = BTreeMap::new();
+        for row in normal {
+            for &replica in &sets[row.set as usize] {
+                let range = ran.entry(replica).or_insert(row.request..=row.request);
+                *range = *range.start()..=row.request;
+            }
+        }
+        for row in slow {
+            let is_beside = ran.values().any(|range| range.contains(&row.request));
+            for replica in &sets[row.set as usize] {
+                let Some((all, beside)) = observations.get_mut(replica) else { continue };
+                *all += 1;
+                *beside += usize::from(is_beside);
+            }
+        }
+        Beside { observations }
+    }
+
+    fn part_of(&self, culprit: ReplicaId) -> f64 {
+        let (all, beside) = self.observations[&culprit];
+        beside as f64 / all as f64
+    }
 }
 
 /// Each observation's mean call against the median of its category, as a logarithm, in the order of the rows.

@@ -150,6 +150,26 @@ fn the_excess_is_the_additional_time_of_slow_replicas() {
     assert!(uneven[0].requests.iter().all(|request| request % 4 == 2));
 }
 
+/// A release replaces the only replica of a service, and everything takes longer from then on.
+#[test]
+fn replicas_that_never_ran_at_the_same_time_are_not_compared() {
+    let mut table = Load { sites: 1, sigma: 0.2, ..Load::default() }.table(&mut Random(8), 900, |_, _| 1.0);
+    table.sets = vec![vec![replica(0)], vec![replica(1)]];
+    // Until a request, both replicas serve.
+    let mut culprits_until = |both: u32| {
+        for row in table.rows.iter_mut().flatten() {
+            row.set = u32::from(if row.request < both { row.request % 2 == 1 } else { row.request >= 450 });
+            let usual = row.path_ns;
+            row.time_ns = usual * if row.set == 1 { 1.5 } else { 1.0 };
+        }
+        let uneven = find_uneven_sites(&table, &CulpritSettings::default(), THREADS);
+        uneven.iter().flat_map(|site| &site.culprits).map(|culprit| culprit.replica).collect::<Vec<_>>()
+    };
+    assert_eq!(culprits_until(0), []);
+    assert_eq!(culprits_until(300), []);
+    assert_eq!(culprits_until(900), [replica(1)]);
+}
+
 /// Where most requests go to the slow one of two replicas, the usual time of all is a slow one.
 #[test]
 fn the_busier_of_two_replicas_is_slow() {

@@ -431,6 +431,7 @@ impl<'a> OutcomeStudy<'a> {
                 numbers: rows.clone().map(|row| row.number).collect(),
                 affected: self.affected(rows.map(|row| row.category)),
                 warming_up: 0.0,
+                by_little: false,
                 in_periods: vec![None; self.study.incidents.len()],
                 hit: requests.iter().map(|request| request.row).collect(),
             }),

@@ -104,9 +104,7 @@ impl HitStudy<'_> {
     /// is the median excess of its categories' calls: the sum of noise is above zero, as times have long tails.
     fn excess_by_request(&self, calls: &[LeveledCall]) -> BTreeMap<u32, f64> {
         let hits = || calls.iter().filter(|call| call.is_hit);
-        let judged = calls.iter().filter(|call| call.is_judged).count();
-        let factor = effect(calls.iter()).map_or(1.0, |effect| effect.factor);
-        let by_level = factor < SMALL_FACTOR && hits().count() as f64 >= MOST_CALLS * judged as f64;
+        let by_level = are_most_slower_by_little(calls);
         let category = |call: &LeveledCall| self.study.window.requests[call.call.request as usize].category;
         let mut levels: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         if by_level {
@@ -231,6 +229,7 @@ impl HitStudy<'_> {
         HitFigures {
             in_periods: self.study.incidents.iter().map(|(incident, _)| in_period(incident)).collect(),
             warming_up: self.warming_up(calls),
+            by_little: are_most_slower_by_little(calls),
             requests: RequestCounts {
                 hit: excess.len() as u64,
                 hit_estimated: hit_requests().fold(0.0, |sum, request| sum + f64::from(request.weight)),
@@ -393,6 +392,14 @@ impl HitStudy<'_> {
         }
         figures.culprits.sort_by(|a, b| b.factor.total_cmp(&a.factor).then(a.replica.cmp(&b.replica)));
     }
+}
+
+/// Whether most of the calls that can be hit are, by less than single calls vary.
+fn are_most_slower_by_little(calls: &[LeveledCall]) -> bool {
+    let judged = calls.iter().filter(|call| call.is_judged).count() as f64;
+    let hit = calls.iter().filter(|call| call.is_hit).count() as f64;
+    let factor = effect(calls.iter()).map_or(1.0, |effect| effect.factor);
+    factor < SMALL_FACTOR && hit >= MOST_CALLS * judged
 }
 
 /// The effect of hit calls; `None` without any. Calls count by the probability that they were hit: the certain ones are the

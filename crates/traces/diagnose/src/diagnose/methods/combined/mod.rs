@@ -97,6 +97,10 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
     drop_small(&mut suspects, question.settings.sites.share_min * excess_ns);
     order(&mut suspects, &study);
     let mut suspects = with_hits(&suspects, question, &surveyed, &study);
+    if study.is_compared(question) {
+        let unchanged = suspects.extract_if(.., |suspect| differs_in_level_only(suspect));
+        ruled_out.extend(unchanged.map(|suspect| unchanged_text(&study, &suspect)));
+    }
     ruled_out.extend(without_cold_starts(&mut suspects, &study));
     let outcomes = OutcomeStudy::new(question, &surveyed, &study);
     let failures = failures::find(&outcomes);
@@ -210,6 +214,15 @@ fn on_all_replicas(suspect: &Suspect) -> Suspect {
     let mut suspect = Suspect { culprits: Vec::new(), spread: Spread::Everywhere, ..suspect.clone() };
     suspect.replicas.iter_mut().for_each(|replica| replica.is_culprit = false);
     suspect
+}
+
+/// Whether some requests are slower than others of their kind only because most calls take a little longer than in the baseline:
+/// the comparison with the baseline knows how much such levels vary, and did not find it.
+fn differs_in_level_only(suspect: &Suspect) -> bool {
+    let is_of_requests = |kind: &Evidence| matches!(kind, Evidence::Dispersion | Evidence::Pattern);
+    (suspect.culprits.is_empty() || suspect.replicas.len() < 2)
+        && suspect.evidence.iter().all(is_of_requests)
+        && suspect.hits.as_ref().is_some_and(|hits| hits.by_little)
 }
 
 /// A suspect is a cold start if replicas that had just started have this share of its hit calls' excess.
