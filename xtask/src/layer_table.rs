@@ -145,6 +145,12 @@ pub(crate) const LAYERS: &[Layer] = &[
         may_use: &["laggard-wire", "laggard-model", "laggard-assembly", "laggard-engine", "laggard-system"],
         tests_may_use: &["laggard-simulate"],
     },
+    // Optional: only the program's feature `cluster` builds the engine that it names.
+    Layer {
+        name: "laggard-cluster",
+        may_use: &["laggard-engine", "laggard-store", "laggard-wire"],
+        tests_may_use: &[],
+    },
     Layer { name: "laggard-ui", may_use: &[], tests_may_use: &[] },
     Layer {
         name: "laggard-server",
@@ -196,6 +202,7 @@ pub(crate) const LAYERS: &[Layer] = &[
             "laggard-record",
             "laggard-trace-sources",
             "laggard-prometheus",
+            "laggard-cluster",
             "laggard-collect",
             "laggard-agent",
             "laggard-report",
@@ -284,7 +291,20 @@ pub(crate) const WITHOUT_DEPENDENCIES: &[&str] = &["laggard-model"];
 
 /// Crates from outside that only a leaf may use.
 pub(crate) const HEAVY: &[&str] =
-    &["tokio", "async-std", "arrow-array", "parquet", "datafusion", "axum", "rand", "ureq", "rustls"];
+    &[
+    "tokio",
+    "async-std",
+    "arrow-array",
+    "parquet",
+    "datafusion",
+    "datafusion-distributed",
+    "datafusion-proto",
+    "tonic",
+    "axum",
+    "rand",
+    "ureq",
+    "rustls",
+];
 
 /// The leaves, each with its heavy crate.
 pub(crate) const LEAVES: &[(&str, &str)] = &[
@@ -298,6 +318,11 @@ pub(crate) const LEAVES: &[(&str, &str)] = &[
     // Optional, with buckets.
     ("laggard-store", "rustls"),
     ("laggard-store", "tokio"),
+    ("laggard-cluster", "datafusion"),
+    ("laggard-cluster", "datafusion-distributed"),
+    ("laggard-cluster", "datafusion-proto"),
+    ("laggard-cluster", "tokio"),
+    ("laggard-cluster", "tonic"),
     ("laggard-server", "axum"),
     ("laggard-server", "rustls"),
     ("laggard-server", "tokio"),

@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 /// What each crate inherits from the workspace, so that it is written once.
 const INHERITED: &[&str] = &["version", "edition", "rust-version", "license"];
 
+/// Crates with an engine that needs a later Rust than the workspace; nothing that is built by default uses them.
+const LATER_RUST: &[&str] = &["laggard-cluster"];
+
 /// What the workspace must set for its crates.
 const SHARED: &[&str] = &["version", "edition", "rust-version", "license", "repository"];
 
@@ -82,7 +85,8 @@ impl<'a> Manifest<'a> {
 
     fn lacks(&self) -> Vec<String> {
         let inherits = |field: &str| value(&self.package, &format!("{field}.workspace")) == Some("true");
-        let missing = |field: &&str| !inherits(field);
+        let has_later = |field: &str| field == "rust-version" && LATER_RUST.contains(&self.name);
+        let missing = |field: &&str| !inherits(field) && !has_later(field);
         let mut lacks: Vec<String> = INHERITED
             .iter()
             .copied()

@@ -19,6 +19,28 @@ const PROGRAM_PACKAGE: &str = "laggard";
 /// with a process a test would make again for each. With the feature that is off by default, so that buckets are tested.
 const ALL: [&str; 4] = ["test", "--workspace", "--no-fail-fast", "--features=laggard/s3"];
 
+/// The area of the crate `cluster` with its engine, which nothing else builds, and of the program's tests of workers.
+const CLUSTER: &str = "cluster";
+
+/// Its arguments.
+const CLUSTER_TESTS: [&str; 15] = [
+    "test",
+    "--no-fail-fast",
+    "--package=laggard-cluster",
+    "--package=laggard",
+    "--features=laggard/cluster",
+    "--lib",
+    "--test=it",
+    "--",
+    "attempts::",
+    "engine::",
+    "pieces::",
+    "serve::cluster::",
+    "serve::stored::",
+    "--test-threads",
+    "2",
+];
+
 /// A part of a test run that did not happen, as the test kit records it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Skipped {
@@ -35,6 +57,7 @@ struct Skipped {
 pub(crate) fn run(areas: &[&str]) -> io::Result<bool> {
     let arguments = match areas {
         [] => ALL.map(str::to_owned).to_vec(),
+        [CLUSTER] => CLUSTER_TESTS.map(str::to_owned).to_vec(),
         areas => select(&packages()?, areas).map_err(io::Error::other)?,
     };
     let record = record_path();
@@ -100,7 +123,7 @@ fn select(packages: &BTreeMap<String, String>, areas: &[&str]) -> Result<Vec<Str
     let known: BTreeSet<&str> = packages.values().map(String::as_str).collect();
     if let Some(area) = areas.iter().find(|area| !known.contains(**area)) {
         let known: Vec<&str> = known.into_iter().collect();
-        return Err(format!("there is no area {area:?}; there is {}", known.join(", ")));
+        return Err(format!("there is no area {area:?}; there is {}, and {CLUSTER} alone", known.join(", ")));
     }
     let mut arguments = vec!["test".to_owned(), "--no-fail-fast".to_owned()];
     for (package, _) in packages.iter().filter(|(_, area)| areas.contains(&area.as_str())) {

@@ -2,6 +2,8 @@
 
 mod agent;
 mod allocator;
+#[cfg(feature = "cluster")]
+mod cluster;
 mod collect;
 mod compare;
 mod demo;
@@ -93,6 +95,8 @@ enum Command {
     Agent(Box<agent::AgentArguments>),
     /// Ingest and store traces and metrics, and answer questions in a web UI and an API
     Serve(Box<serve::Serve>),
+    #[cfg(feature = "cluster")]
+    Worker(cluster::WorkerArguments),
     /// Check, repair, or back up the data folder of `laggard serve`
     Store(store::StoreArguments),
     /// Fetch call logs and other files from hosts over HTTP in rounds, into a folder or to a server
@@ -157,6 +161,8 @@ fn run(command: &Command) -> Result<Status, CommandError> {
         Command::Record(arguments) => record::run(arguments).map(|_| Status::Done),
         Command::Agent(arguments) => agent::run(arguments),
         Command::Serve(arguments) => serve::run(arguments),
+        #[cfg(feature = "cluster")]
+        Command::Worker(arguments) => cluster::run(arguments),
         Command::Store(arguments) => store::run(arguments),
         Command::Collect(arguments) => collect::run(arguments),
         Command::Mcp(arguments) => mcp::run(arguments),

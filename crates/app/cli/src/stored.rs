@@ -22,6 +22,9 @@ pub(crate) struct StoredFolder {
     /// 100000000, and what fits into half of --memory]
     #[arg(long, value_name = "N", requires = "store", hide = true)]
     calls_max: Option<NonZeroU64>,
+    #[cfg(feature = "cluster")]
+    #[command(flatten)]
+    workers: crate::cluster::WorkersOfStore,
 }
 
 /// As `limits.calls` of a server.
@@ -44,6 +47,11 @@ impl StoredFolder {
             threads: run.threads(),
         };
         let data = StoredData::open(folder, tenant, limits).map_err(CommandError::unreadable)?;
+        #[cfg(feature = "cluster")]
+        let data = match self.workers.cluster()? {
+            Some(workers) => data.with_workers(workers),
+            None => data,
+        };
         let meter = Meter::without_total();
         Ok(data.with_progress(move |step, done, all| meter.step(step, done, all)))
     }

@@ -32,7 +32,7 @@ mod signatures;
 mod stored_facts;
 mod tenants;
 
-pub use api::{ReadLimits, StoredData, openapi, tools};
+pub use api::{ReadLimits, StoredData, WorkerStore, openapi, tools};
 pub use operations::{
     DataFolder, OtelVariables, SettingSources, SettingText, check_health, environment_name,
     load as load_settings,

@@ -3,6 +3,7 @@
 use crate::{
     Fold, Gathering, GatheringError, PartError, RequestRange, RequestSlice, UnitFold, UnitId, encode_part,
 };
+use laggard_wire::PackedReader;
 use std::fmt::Debug;
 
 /// Checks a fold on some requests.
@@ -54,16 +55,17 @@ pub fn check_units<F: UnitFold, T: PartialEq + Debug>(
     described: impl Fn(&F::Partial) -> T,
 ) {
     let ids: Vec<UnitId> = (0..slices.len() as u64).map(UnitId::Segment).collect();
+    let sent = sent(fold);
     let merged = |slices: &[RequestSlice]| {
         let mut partial = fold.start();
-        slices.iter().for_each(|slice| fold.merge(&mut partial, fold.unit(slice)));
+        slices.iter().for_each(|slice| fold.merge(&mut partial, sent.unit(slice)));
         partial
     };
     let direct = described(&merged(slices));
     let mut before_fresh = merged(slices);
     fold.merge(&mut before_fresh, fold.start());
     assert_eq!(described(&before_fresh), direct, "merging a fresh partial changed the result");
-    let part = |from: usize, to: usize| encode_part(fold, &ids[from..to], &merged(&slices[from..to]));
+    let part = |from: usize, to: usize| encode_part(&sent, &ids[from..to], &merged(&slices[from..to]));
     let gathered = |parts: &[Vec<u8>]| -> Result<T, GatheringError> {
         let mut gathering = Gathering::new(fold, ids.iter().rev().copied());
         parts.iter().try_for_each(|part| gathering.deliver(part))?;
@@ -91,6 +93,19 @@ pub fn check_units<F: UnitFold, T: PartialEq + Debug>(
         assert_eq!(gathered(&lost), Err(GatheringError::Lost(id, 1)));
         check_damage(fold, &ids, &part(index, index + 1));
     }
+}
+
+/// The fold as another process receives it.
+fn sent<F: UnitFold>(fold: &F) -> F {
+    let mut bytes = Vec::new();
+    fold.encode_fold(&mut bytes);
+    let mut from = PackedReader::new(&bytes);
+    let sent = F::decode_fold(&mut from).expect("a fold that was encoded can be decoded");
+    assert!(from.is_empty(), "bytes remain behind the fold");
+    let mut again = Vec::new();
+    sent.encode_fold(&mut again);
+    assert_eq!(again, bytes, "the fold changed when it was sent");
+    sent
 }
 
 /// Checks that no part is accepted after a byte was changed, or bytes at its end were lost.

@@ -44,6 +44,7 @@ pub use trace_attributes::{AttributeLimit, TraceAttributes};
 pub use traces::{TraceText, Traces};
 pub use units::{
     CallCount, Count, CountedKinds, Gathering, GatheringError, Levels, PartError, SelectedRequests,
-    StartRange, Take, Thinning, UnitFold, UnitId, encode_part, incomplete_category,
+    StartRange, Take, Thinning, UnitFold, UnitId, encode_part, incomplete_category, put_ranges, put_unit,
+    read_ranges, read_unit,
 };
 pub use view::{RequestRange, RequestView};

@@ -40,6 +40,7 @@ mod units;
 #[cfg(test)]
 mod unreliable_objects;
 mod view;
+mod workers;
 mod writer_stores;
 
 pub use budget::SharedMemory;
@@ -56,4 +57,5 @@ pub use state::{StoreIssue, StoreState};
 pub use store::Store;
 pub use units::StoredUnits;
 pub use view::{KnownSegments, StoredTrace, View, WrittenSegments};
+pub use workers::{SentRound, StoreWorkers, UnitWorkers, WorkerRound};
 pub use writer_stores::WriterStores;

@@ -1,6 +1,6 @@
 //! Questions about more than fits in memory: folds over the units of a view, one round after the other.
 
-use crate::StoreError;
+use crate::{StoreError, StoreWorkers};
 use crate::segments::{UnitPlan, UnitsError};
 use crate::view::{View, ViewReader};
 use laggard_engine::{SliceFacts, StartRange, UnitFold};
@@ -12,16 +12,24 @@ pub struct StoredUnits {
     times: Vec<StartRange>,
     /// Made for the first round, and again when a segment was set aside.
     plan: Option<UnitPlan>,
+    /// Who computes them; threads of this process if there are none.
+    workers: Option<StoreWorkers>,
 }
 
 impl View {
     /// The units that hold requests of some times; they may hold others, too.
     pub fn units(&self, times: Vec<StartRange>) -> StoredUnits {
-        StoredUnits { reader: ViewReader::over(self, &times), times, plan: None }
+        StoredUnits { reader: ViewReader::over(self, &times), times, plan: None, workers: None }
     }
 }
 
 impl StoredUnits {
+    /// The same, computed by workers if there are some.
+    #[must_use]
+    pub fn at(self, workers: Option<StoreWorkers>) -> StoredUnits {
+        StoredUnits { workers, ..self }
+    }
+
     /// Folds over all units. Only a few are in memory at a time. A segment that cannot be read is set aside, and the round begins
     /// again without it.
     ///
@@ -49,6 +57,7 @@ impl StoredUnits {
                     self.reader.continue_without(failed).await?;
                 }
                 Err(UnitsError::Gathering(error)) => return Err(StoreError::new(error.to_string())),
+                Err(UnitsError::Workers(error)) => return Err(StoreError::new(error)),
             }
         }
     }
@@ -63,7 +72,13 @@ impl StoredUnits {
             None => self.reader.shared.plan_units(&self.reader.manifest, &self.times).await?,
         };
         let plan = self.plan.insert(plan);
-        self.reader.shared.fold_units(plan, fold, progress).await
+        match &self.workers {
+            None => self.reader.shared.fold_units(plan, fold, progress).await,
+            Some(workers) => {
+                let round = (&*plan, &*self.reader.manifest, self.times.as_slice());
+                self.reader.shared.fold_units_at(workers, round, fold, progress).await
+            }
+        }
     }
 
     /// Facts that belong to no unit: those of reading late spans, and what could not be read ([`Loss::CorruptSegment`]). To be asked

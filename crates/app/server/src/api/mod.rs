@@ -59,7 +59,7 @@ pub use mcp::tools;
 pub use openapi::document as openapi;
 pub(crate) use problem::ProblemKind;
 pub(crate) use queries::TenantQueries;
-pub use queries::{ReadLimits, StoredData};
+pub use queries::{ReadLimits, StoredData, WorkerStore};
 pub(crate) use signatures::signature_of_store;
 pub(crate) use state::{Api, ApiState, AppState};
 pub(crate) use supervise::supervise;

@@ -1,7 +1,7 @@
 //! Round one: how many requests and calls there are, by kind and level.
 
 use super::levels::{CallCount, KindCounts, LevelCounts, Levels, StructureKinds, level};
-use super::{StartRange, UnitFold};
+use super::{StartRange, UnitFold, put_ranges, read_ranges};
 use crate::{ReadCounts, RequestSlice, SlicedRequest};
 use laggard_model::TraceId;
 use laggard_wire::{Malformed, PackedReader, Unpacked, put_varint};
@@ -63,6 +63,15 @@ impl UnitFold for Count {
     type Partial = CountedKinds;
     const KIND: u8 = 1;
     const NEEDS_CALLS: bool = false;
+
+    fn encode_fold(&self, out: &mut Vec<u8>) {
+        put_ranges(out, &self.read);
+        put_ranges(out, &self.windows);
+    }
+
+    fn decode_fold(from: &mut PackedReader<'_>) -> Unpacked<Count> {
+        Ok(Count { read: read_ranges(from)?, windows: read_ranges(from)? })
+    }
 
     fn start(&self) -> CountedKinds {
         CountedKinds { kinds: KindCounts::new(), outside: vec![ReadCounts::default(); self.windows.len()] }

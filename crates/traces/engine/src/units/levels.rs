@@ -155,6 +155,9 @@ pub struct Levels {
     others: u32,
 }
 
+/// Least bytes of the encoded level of a kind.
+const LEVEL_BYTES_MIN: usize = 2;
+
 /// Where not even this number of calls of every kind fits, all kinds are thinned alike.
 const KIND_CALLS_MIN: u64 = 1000;
 
@@ -230,6 +233,23 @@ impl Levels {
     /// Whether no kind is thinned.
     pub fn is_everything(&self) -> bool {
         self.kinds.is_empty() && self.others == 0
+    }
+
+    /// Appends them.
+    pub(super) fn encode(&self, out: &mut Vec<u8>) {
+        put_varint(out, u64::from(self.others));
+        put_varint(out, self.kinds.len() as u64);
+        for (&kind, &level) in &self.kinds {
+            put_varint(out, u64::from(kind));
+            put_varint(out, u64::from(level));
+        }
+    }
+
+    /// Reads levels that were appended.
+    pub(super) fn decode(from: &mut PackedReader<'_>) -> Unpacked<Levels> {
+        let others = from.number_u32()?;
+        let kinds = (0..from.count(LEVEL_BYTES_MIN)?).map(|_| Ok((from.number_u32()?, from.number_u32()?)));
+        Ok(Levels { kinds: kinds.collect::<Unpacked<_>>()?, others })
     }
 
     /// The highest of all.

@@ -23,13 +23,13 @@ mod thinning;
 pub use count::{Count, CountedKinds};
 pub use gather::{Gathering, GatheringError};
 pub use levels::{CallCount, Levels, incomplete_category};
-pub use part::{PartError, encode_part};
+pub use part::{PartError, encode_part, put_unit, read_unit};
 pub use take::{SelectedRequests, Take};
 pub use thinning::Thinning;
 
 use crate::RequestSlice;
 use laggard_model::Timestamp;
-use laggard_wire::{PackedReader, Unpacked};
+use laggard_wire::{PackedReader, Unpacked, put_difference, put_varint};
 use std::fmt;
 use std::ops::RangeInclusive;
 
@@ -65,6 +65,17 @@ pub trait UnitFold: Send + Sync {
     /// Whether calls of requests are needed. Without, the columns of calls may be empty.
     const NEEDS_CALLS: bool;
 
+    /// Appends the fold itself, so that another process can compute it.
+    fn encode_fold(&self, out: &mut Vec<u8>);
+
+    /// Reads a fold that was appended.
+    ///
+    /// # Errors
+    /// When it cannot have been. Memory stays within a small multiple of the bytes.
+    fn decode_fold(from: &mut PackedReader<'_>) -> Unpacked<Self>
+    where
+        Self: Sized;
+
     /// A partial that has seen nothing.
     fn start(&self) -> Self::Partial;
 
@@ -86,3 +97,27 @@ pub trait UnitFold: Send + Sync {
 
 /// Times of starts, both ends included.
 pub type StartRange = RangeInclusive<Timestamp>;
+
+/// Least bytes of encoded times.
+const RANGE_BYTES_MIN: usize = 2;
+
+/// Appends some times.
+pub fn put_ranges(out: &mut Vec<u8>, ranges: &[StartRange]) {
+    put_varint(out, ranges.len() as u64);
+    for range in ranges {
+        put_difference(out, 0, range.start().unix_ns());
+        put_difference(out, 0, range.end().unix_ns());
+    }
+}
+
+/// Reads times that were appended.
+///
+/// # Errors
+/// When they cannot have been.
+pub fn read_ranges(from: &mut PackedReader<'_>) -> Unpacked<Vec<StartRange>> {
+    let range = |from: &mut PackedReader<'_>| {
+        let (start, end) = (from.difference(0)?, from.difference(0)?);
+        Ok(Timestamp::from_unix_ns(start)..=Timestamp::from_unix_ns(end))
+    };
+    (0..from.count(RANGE_BYTES_MIN)?).map(|_| range(from)).collect()
+}

@@ -48,14 +48,7 @@ impl From<Malformed> for PartError {
 pub fn encode_part<F: UnitFold>(fold: &F, units: &[UnitId], partial: &F::Partial) -> Vec<u8> {
     let mut out = vec![VERSION, F::KIND];
     put_varint(&mut out, units.len() as u64);
-    for unit in units {
-        let (kind, number) = match *unit {
-            UnitId::LateTraces(range) => (0, range),
-            UnitId::Segment(number) => (1, number),
-        };
-        out.push(kind);
-        put_varint(&mut out, number);
-    }
+    units.iter().for_each(|&unit| put_unit(&mut out, unit));
     fold.encode(partial, &mut out);
     let checksum = crc32c::crc32c(&out);
     out.extend_from_slice(&checksum.to_le_bytes());
@@ -77,12 +70,26 @@ pub(super) fn decode_part<F: UnitFold>(
         (VERSION, other) => return Err(PartError::Kind(other)),
         (other, _) => return Err(PartError::Version(other)),
     }
-    let units = (0..from.count(UNIT_BYTES_MIN)?).map(|_| unit(&mut from)).collect::<Unpacked<_>>()?;
+    let units = (0..from.count(UNIT_BYTES_MIN)?).map(|_| read_unit(&mut from)).collect::<Unpacked<_>>()?;
     let partial = fold.decode(&mut from)?;
     if from.is_empty() { Ok((units, partial)) } else { Err(PartError::Damaged) }
 }
 
-fn unit(from: &mut PackedReader<'_>) -> Unpacked<UnitId> {
+/// Appends the id of a unit.
+pub fn put_unit(out: &mut Vec<u8>, unit: UnitId) {
+    let (kind, number) = match unit {
+        UnitId::LateTraces(range) => (0, range),
+        UnitId::Segment(number) => (1, number),
+    };
+    out.push(kind);
+    put_varint(out, number);
+}
+
+/// Reads the id of a unit that was appended.
+///
+/// # Errors
+/// When it cannot have been.
+pub fn read_unit(from: &mut PackedReader<'_>) -> Unpacked<UnitId> {
     match from.byte()? {
         0 => Ok(UnitId::LateTraces(from.number()?)),
         1 => Ok(UnitId::Segment(from.number()?)),

@@ -2,7 +2,7 @@
 
 use super::count::starts_in;
 use super::levels::{Levels, StructureKinds, incomplete_category, level};
-use super::{Count, CountedKinds, StartRange, Thinning, UnitFold};
+use super::{Count, CountedKinds, StartRange, Thinning, UnitFold, put_ranges, read_ranges};
 use crate::encoding::{put_slice, read_slice};
 use crate::{RequestSlice, Requests, SliceFacts, TreeStructure};
 use laggard_assembly::ShapeRule;
@@ -49,6 +49,15 @@ impl UnitFold for Take {
     type Partial = SelectedRequests;
     const KIND: u8 = 2;
     const NEEDS_CALLS: bool = true;
+
+    fn encode_fold(&self, out: &mut Vec<u8>) {
+        put_ranges(out, &self.read);
+        self.levels.encode(out);
+    }
+
+    fn decode_fold(from: &mut PackedReader<'_>) -> Unpacked<Take> {
+        Ok(Take { read: read_ranges(from)?, levels: Levels::decode(from)? })
+    }
 
     fn start(&self) -> SelectedRequests {
         SelectedRequests::default()

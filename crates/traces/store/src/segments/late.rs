@@ -11,6 +11,7 @@ use super::ranges::{TraceRange, ranges};
 use super::reader::{Selection, busy, sample};
 use super::shared::{JOIN, SegmentsInner, SliceKey};
 use super::spans_file::SpanTable;
+use crate::StoreError;
 use futures::{StreamExt, TryStreamExt};
 use laggard_assembly::{ClockAgreement, ClockBounds};
 use laggard_engine::{RequestSlice, SliceFacts, StartRange, TraceAttributes};
@@ -28,6 +29,13 @@ pub(super) fn decoded_at_once() -> usize {
 pub(crate) struct LocatedError {
     pub(crate) segment: Arc<Segment>,
     pub(crate) failure: SegmentError,
+}
+
+impl LocatedError {
+    /// The same in words.
+    pub(crate) fn into_store_error(self) -> StoreError {
+        StoreError::new(format!("segment {}: {}", self.segment.number, self.failure))
+    }
 }
 
 /// Adds the segment to an error.
@@ -75,6 +83,11 @@ impl LateSpans {
             manifest.meeting(SegmentKind::Traces, &LateSpans::joined(&[first..=last]))
         });
         LateSpans { late, holders, split: Arc::default() }
+    }
+
+    /// The segments that they are in, and those that may hold the rest of their traces.
+    pub(super) fn segments(&self) -> impl Iterator<Item = &Arc<Segment>> {
+        self.late.iter().chain(&self.holders)
     }
 
     /// Times, and those around them in which there may be more of a trace.

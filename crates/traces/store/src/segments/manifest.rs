@@ -272,6 +272,11 @@ impl Manifest {
         self.next_by_writer.clone().unwrap_or_else(|| vec![self.next_segment])
     }
 
+    /// Whether this program writes that format.
+    pub(crate) fn is_of_this_format(&self) -> bool {
+        self.format == FORMAT
+    }
+
     /// The position of an empty store.
     pub(crate) fn empty() -> Manifest {
         Manifest {

@@ -78,6 +78,10 @@ impl StoreReader {
         Ok(self.shared.follow(self.shared.newest().await?))
     }
 
+    pub(crate) fn shared(&self) -> Arc<SegmentsInner> {
+        Arc::clone(&self.shared)
+    }
+
     /// Sizes, times, and problems of what the manifest names.
     pub(crate) fn figures(&self) -> SegmentFigures {
         self.shared.figures()

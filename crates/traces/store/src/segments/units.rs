@@ -6,6 +6,7 @@ use super::manifest::{Manifest, Segment, SegmentKind};
 use super::ranges::TraceRange;
 use super::reader::busy;
 use super::shared::SegmentsInner;
+use crate::{SentRound, StoreError, StoreWorkers};
 use futures::StreamExt;
 use laggard_engine::{Gathering, GatheringError, RequestSlice, StartRange, UnitFold, UnitId, encode_part};
 use laggard_model::TraceId;
@@ -27,6 +28,8 @@ pub(crate) struct UnitPlan {
 pub(crate) enum UnitsError {
     Segment(LocatedError),
     Gathering(GatheringError),
+    /// What went wrong with the processes that compute units.
+    Workers(String),
 }
 
 impl From<LocatedError> for UnitsError {
@@ -52,6 +55,26 @@ impl UnitPlan {
         late.chain(self.segments.iter().map(|segment| UnitId::Segment(segment.number)))
     }
 
+    /// Whether a unit is one of them.
+    pub(crate) fn has(&self, unit: UnitId) -> bool {
+        match unit {
+            UnitId::LateTraces(range) => range < self.ranges.len() as u64,
+            UnitId::Segment(number) => {
+                self.segments.binary_search_by_key(&number, |segment| segment.number).is_ok()
+            }
+        }
+    }
+
+    /// A manifest from which the same units are planned.
+    fn manifest(&self, all: &Manifest, times: &[StartRange]) -> Manifest {
+        let nearby = all.meeting(SegmentKind::Traces, &LateSpans::joined(times));
+        let mut segments: Vec<_> =
+            self.late.segments().chain(&self.segments).chain(&nearby).cloned().collect();
+        segments.sort_unstable_by_key(|segment| segment.number);
+        segments.dedup_by_key(|segment| segment.number);
+        Manifest { segments, ..Manifest::empty() }
+    }
+
     fn segment(&self, number: u64) -> &Arc<Segment> {
         let found = self.segments.binary_search_by_key(&number, |segment| segment.number);
         &self.segments[found.expect("the ids of units are of the plan's segments")]
@@ -75,6 +98,35 @@ impl SegmentsInner {
         Ok(UnitPlan { late, ranges, late_traces: Arc::new(late_traces), segments })
     }
 
+    /// Folds over all units of a plan at workers. A unit that they cannot read is read here, for the error that names its segment.
+    pub(crate) async fn fold_units_at<F: UnitFold + 'static>(
+        &self,
+        workers: &StoreWorkers,
+        (plan, manifest, times): (&UnitPlan, &Manifest, &[StartRange]),
+        fold: &Arc<F>,
+        progress: &(dyn Fn(u64, u64) + Sync),
+    ) -> Result<F::Partial, UnitsError> {
+        let failed = |error: StoreError| UnitsError::Workers(error.to_string());
+        let sent = SentRound::encode(&workers.folders, &**fold, times, &plan.manifest(manifest, times));
+        let units: Vec<UnitId> = plan.ids().collect();
+        let mut gathering = Gathering::new(&**fold, units.iter().copied());
+        let (mut done, all) = (0, units.len() as u64);
+        let mut deliver = |part: Vec<u8>| {
+            gathering.deliver(&part).map_err(|error| error.to_string())?;
+            done += 1;
+            progress(done, all);
+            Ok(())
+        };
+        let computing = workers.workers.compute(sent.map_err(failed)?, &units, &mut deliver);
+        for (unit, reason) in computing.await.map_err(UnitsError::Workers)? {
+            self.part(plan, unit, fold).await?;
+            return Err(UnitsError::Workers(format!(
+                "{unit} can be read here, but not at a worker: {reason}"
+            )));
+        }
+        Ok(gathering.finish()?)
+    }
+
     /// Folds over all units of a plan, a few at a time.
     pub(crate) async fn fold_units<F: UnitFold + 'static>(
         &self,
@@ -95,7 +147,7 @@ impl SegmentsInner {
     }
 
     /// The encoded partial result of a unit.
-    async fn part<F: UnitFold + 'static>(
+    pub(crate) async fn part<F: UnitFold + 'static>(
         &self,
         plan: &UnitPlan,
         unit: UnitId,

@@ -5,6 +5,8 @@ mod alerts;
 mod bucket;
 mod chart;
 mod claimed_prefix;
+#[cfg(feature = "cluster")]
+mod cluster;
 mod collected;
 mod configuration;
 mod dashboards;

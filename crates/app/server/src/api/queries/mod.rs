@@ -14,12 +14,14 @@ mod settings;
 mod spans;
 mod stored_data;
 mod two_rounds;
+mod worker_store;
 
 pub(crate) use body::small_body;
 pub(crate) use question::Question;
 pub(crate) use settings::{__path_settings, settings};
 pub(crate) use spans::TenantQueries;
 pub use stored_data::{ReadLimits, StoredData};
+pub use worker_store::WorkerStore;
 
 use super::answers::{Answer, Form, FormParameters};
 use super::jobs::routes::{created, respond};

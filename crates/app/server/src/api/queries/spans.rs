@@ -17,7 +17,7 @@ use laggard_diagnose::{BaselineChoice, ComparedPopulation, DiagnoseSettings, Pop
 use laggard_engine::{LocalEngine, RequestSlice, Requests};
 use laggard_params::{BaselineData, CompareParams, ComparedData, DIAGNOSE_QUESTION, DiagnoseParams, Window};
 use laggard_report::{Comparison, InputFacts, Report, SystemEvent};
-use laggard_store::Views;
+use laggard_store::{StoreWorkers, Views};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 use tokio::runtime::Handle;
@@ -82,6 +82,8 @@ pub(crate) struct TenantQueries {
     pub(super) reserved: Mutex<Option<ReservedMemory>>,
     /// Threads that compute.
     pub(super) threads: NonZeroUsize,
+    /// Who reads requests; this process if there are none.
+    pub(super) workers: Option<StoreWorkers>,
     /// Requests that were taken last.
     pub(super) last_selection: Mutex<Option<LastSelection>>,
     pub(crate) handle: Handle,
@@ -100,6 +102,7 @@ impl TenantQueries {
             calls_max: state.api.calls_max,
             reserved: Mutex::default(),
             threads: threads(),
+            workers: None,
             last_selection: Mutex::default(),
             handle: Handle::current(),
             events: tenant.events.clone(),

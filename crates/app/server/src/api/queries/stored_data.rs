@@ -11,7 +11,9 @@ use crate::operations::{DataLock, ProcessMemory};
 use crate::settings::{TENANTS, is_tenant_name};
 use laggard_params::{BaselineData, CompareParams, ComparedData, DiagnoseParams};
 use laggard_report::{Comparison, Report, SystemEvent, counted};
-use laggard_store::{DataLocation, StoreError, StoreFolder, StoreReader, StoreSettings};
+use laggard_store::{
+    DataLocation, StoreError, StoreFolder, StoreReader, StoreSettings, StoreWorkers, UnitWorkers,
+};
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -40,6 +42,9 @@ pub struct StoredData {
     memory: Arc<ProcessMemory>,
     limits: ReadLimits,
     observer: Arc<ProgressObserver>,
+    /// Its folders, relative to the location: one for each writer.
+    folders: Arc<[String]>,
+    workers: Option<StoreWorkers>,
 }
 
 /// Called for each step of an answer, with its name and how many of how many parts of it are done; 0 of 0 if that is not known.
@@ -61,20 +66,22 @@ impl StoredData {
         let settings = StoreSettings { cache_bytes, ..StoreSettings::default() };
         let reading = async {
             let stores = stores_in(&DataLocation::parse(location)?, tenant).await?;
+            let folders = stores.iter().map(|(folder, _)| folder.clone()).collect();
+            let stores: Vec<DataLocation> = stores.into_iter().map(|(_, store)| store).collect();
             let [location] = stores.as_slice() else {
                 let reader = DataLocation::read_stores(&stores, &settings).await?;
                 let events = TenantEvents::read(&[]).map_err(|error| StoreError::new(error.to_string()))?;
-                return Ok((reader, events, None));
+                return Ok((reader, events, None, folders));
             };
             let reader = location.read_store(&settings).await?;
             let events = location.file(&TenantEvents::file_name()).await?.unwrap_or_default();
             let events = TenantEvents::read(&events)
                 .map_err(|error| StoreError::new(format!("{location}: events: {error}")))?;
             let waiting = in_log(location, &reader).await?;
-            Ok((reader, events, waiting))
+            Ok((reader, events, waiting, folders))
         };
         let read: Result<_, StoreError> = runtime.block_on(reading);
-        let (reader, events, waiting) = read.map_err(|error| error.to_string())?;
+        let (reader, events, waiting, folders) = read.map_err(|error| error.to_string())?;
         let mut cautions = Vec::new();
         if events.damaged() > 0 {
             cautions.push(format!("Damaged lines among the stored events: {}.", events.damaged()));
@@ -88,6 +95,8 @@ impl StoredData {
             memory,
             limits,
             observer: Arc::new(|_, _, _| {}),
+            folders,
+            workers: None,
             runtime,
         })
     }
@@ -100,6 +109,13 @@ impl StoredData {
         observer: impl Fn(&'static str, u64, u64) + Send + Sync + 'static,
     ) -> StoredData {
         StoredData { observer: Arc::new(observer), ..self }
+    }
+
+    /// The same data, read by workers that were configured with the same location.
+    #[must_use]
+    pub fn with_workers(self, workers: Arc<dyn UnitWorkers>) -> StoredData {
+        let folders = Arc::clone(&self.folders);
+        StoredData { workers: Some(StoreWorkers { workers, folders }), ..self }
     }
 
     /// The report on stored requests that a server would give.
@@ -167,6 +183,7 @@ impl StoredData {
             calls_max: self.limits.calls_max.min(self.memory.calls_max()),
             reserved: Mutex::default(),
             threads: self.limits.threads,
+            workers: self.workers.clone(),
             last_selection: Mutex::default(),
             handle: self.runtime.handle().clone(),
             events: Arc::clone(&self.events),
@@ -204,28 +221,45 @@ fn runtime(threads: NonZeroUsize) -> Result<Runtime, String> {
     builder.build().map_err(|error| format!("no threads: {error}"))
 }
 
+/// A folder with a store, relative to the location that it is in, and where it is.
+type StoreIn = (String, DataLocation);
+
 /// The folders of a tenant, or of the only one there is: one in a data folder, or one of each writer. The folder of a tenant itself is
 /// accepted as well.
-async fn stores_in(location: &DataLocation, tenant: Option<&str>) -> Result<Vec<DataLocation>, StoreError> {
-    let folders = location.folders().await?;
-    if tenant.is_none() && folders.iter().any(|folder| folder == "segments") {
-        return Ok(vec![location.clone()]);
+async fn stores_in(location: &DataLocation, tenant: Option<&str>) -> Result<Vec<StoreIn>, StoreError> {
+    if tenant.is_none() && is_store(location).await? {
+        return Ok(vec![(String::new(), location.clone())]);
     }
-    let writers = match folders.iter().any(|folder| folder == TENANTS) {
-        true => vec![location.clone()],
-        false => location.writer_names().await?.iter().map(|name| location.within(name)).collect(),
-    };
-    let mut tenants = BTreeSet::new();
-    let mut stores = Vec::new();
-    for writer in writers {
-        let names = writer.within(TENANTS).folders().await?.into_iter().filter(|name| is_tenant_name(name));
-        for name in names {
-            stores.push((name.clone(), writer.within(&format!("{TENANTS}/{name}"))));
-            tenants.insert(name);
-        }
-    }
+    let stores = stores_of_tenants(location).await?;
+    let tenants: BTreeSet<String> = stores.iter().map(|(name, _)| name.clone()).collect();
     let selected = selected_tenant(location, &Vec::from_iter(tenants), tenant)?;
     Ok(stores.into_iter().filter(|(name, _)| *name == selected).map(|(_, store)| store).collect())
+}
+
+/// Whether it is the folder of a tenant.
+pub(super) async fn is_store(location: &DataLocation) -> Result<bool, StoreError> {
+    Ok(location.folders().await?.iter().any(|folder| folder == "segments"))
+}
+
+/// The stores of all tenants with their names, of each writer.
+pub(super) async fn stores_of_tenants(location: &DataLocation) -> Result<Vec<(String, StoreIn)>, StoreError> {
+    let writers = match location.folders().await?.iter().any(|folder| folder == TENANTS) {
+        true => vec![(String::new(), location.clone())],
+        false => {
+            let names = location.writer_names().await?.into_iter();
+            names.map(|name| (format!("{name}/"), location.within(&name))).collect()
+        }
+    };
+    let mut stores = Vec::new();
+    for (prefix, writer) in writers {
+        let names = writer.within(TENANTS).folders().await?.into_iter().filter(|name| is_tenant_name(name));
+        for name in names {
+            let folder = format!("{TENANTS}/{name}");
+            let store = writer.within(&folder);
+            stores.push((name, (format!("{prefix}{folder}"), store)));
+        }
+    }
+    Ok(stores)
 }
 
 /// The named tenant, or the only one there is.

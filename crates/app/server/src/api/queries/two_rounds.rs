@@ -43,7 +43,7 @@ impl TenantQueries {
     ) -> Result<Arc<Requests>, ApiError> {
         let view = self.views.newest();
         let fits = |window: &Window| view.spans_within(window.since, window.until) <= self.calls_max;
-        if windows.iter().all(fits) {
+        if self.workers.is_none() && windows.iter().all(fits) {
             return self.requests(windows, progress);
         }
         if let Some(known) = self.last_selection(windows) {
@@ -72,7 +72,7 @@ impl TenantQueries {
     ) -> Result<Requests, ApiError> {
         let range = |window: &Window| window.since..=window.until;
         let read: Vec<StartRange> = windows.iter().map(range).collect();
-        let mut units = self.views.newest().units(read.clone());
+        let mut units = self.views.newest().units(read.clone()).at(self.workers.clone());
         progress.stage("counting requests", 0)?;
         let count = Count { read: read.clone(), windows: asked.iter().map(range).collect() };
         let counting = async {

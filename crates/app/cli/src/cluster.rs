@@ -1,0 +1,152 @@
+//! `laggard worker`, and `--workers`: questions about a store that other processes read.
+
+use crate::exit::{CommandError, Status};
+use crate::small_files::text_of;
+use clap::Args;
+use laggard_cluster::{Cluster, ClusterSettings, RoundSource, RoundUnits, WorkerSettings, serve};
+use laggard_server::WorkerStore;
+use laggard_system::available_threads;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::net::TcpListener;
+
+const EXAMPLES: &str = "Examples:
+  laggard worker --listen 0.0.0.0:4320 --store s3://bucket/laggard --token-file /etc/laggard/worker-token
+  laggard diagnose --store s3://bucket/laggard --workers w1:4320,w2:4320 --worker-token-file /etc/laggard/worker-token
+
+Requests are not encrypted: workers belong in a private network. All processes must be the same build.
+
+Exit status: 0 after SIGTERM or SIGINT, 2 invalid usage, 3 the store cannot be read or the address is not free.";
+
+/// Compute parts of questions about a store for `laggard diagnose --workers`
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct WorkerArguments {
+    /// Address to accept requests at; port 0 for any that is free, which is printed
+    #[arg(long, value_name = "ADDRESS")]
+    listen: SocketAddr,
+    /// The only store that is read, as in `laggard diagnose --store`
+    #[arg(long, value_name = "FOLDER|URL")]
+    store: String,
+    /// File with the bearer token that requests must have
+    #[arg(long, value_name = "FILE")]
+    token_file: PathBuf,
+    /// Threads, and units that are read at the same time [default: one per processor]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+}
+
+/// The workers that read the data folder instead of this process.
+#[derive(Args, Debug, Default)]
+pub(crate) struct WorkersOfStore {
+    /// Let these workers (`laggard worker`) read the store: HOST:PORT, separated by commas
+    #[arg(long, value_name = "ADDRESS", value_delimiter = ',', requires_all = ["store", "worker_token_file"])]
+    workers: Vec<String>,
+    /// File with the bearer token of the workers
+    #[arg(long, value_name = "FILE", requires = "workers")]
+    worker_token_file: Option<PathBuf>,
+}
+
+impl WorkersOfStore {
+    /// The workers, if some are named.
+    pub(crate) fn cluster(&self) -> Result<Option<Arc<Cluster>>, CommandError> {
+        let Some(file) = self.worker_token_file.as_deref() else { return Ok(None) };
+        let settings =
+            ClusterSettings { workers: self.workers.clone(), token: token_in(file)?, build: build()? };
+        Cluster::new(&settings).map(|cluster| Some(Arc::new(cluster))).map_err(CommandError::usage)
+    }
+}
+
+/// The token in a file. An empty one would admit everybody.
+fn token_in(file: &Path) -> Result<String, CommandError> {
+    let token = text_of(file)?.trim().to_owned();
+    match token.is_empty() {
+        true => Err(CommandError::usage(format!("{}: there is no token in it", file.display()))),
+        false => Ok(token),
+    }
+}
+
+/// Which build this program is: its version, and a checksum of its file.
+fn build() -> Result<String, CommandError> {
+    let checksum = || -> io::Result<u32> {
+        let mut file = File::open(std::env::current_exe()?)?;
+        let (mut buffer, mut checksum) = (vec![0; 1 << 20], 0);
+        loop {
+            match file.read(&mut buffer)? {
+                0 => return Ok(checksum),
+                bytes => checksum = crc32c::crc32c_append(checksum, &buffer[..bytes]),
+            }
+        }
+    };
+    let checksum = checksum().map_err(|error| {
+        CommandError::unreadable(format!("this program's own file cannot be read: {error}"))
+    })?;
+    Ok(format!("{}-{checksum:08x}", env!("CARGO_PKG_VERSION")))
+}
+
+/// The store of a worker.
+struct StoreRounds(WorkerStore);
+
+#[async_trait::async_trait]
+impl RoundSource for StoreRounds {
+    async fn round(&self, sent: &[u8]) -> Result<Arc<dyn RoundUnits>, String> {
+        let round = self.0.round(sent).await.map_err(|error| error.to_string())?;
+        Ok(Arc::new(round))
+    }
+}
+
+/// Memory for decoded data and indexes of a worker, bytes.
+const MEMORY_BYTES: u64 = 2 << 30;
+
+pub(crate) fn run(arguments: &WorkerArguments) -> Result<Status, CommandError> {
+    let threads = arguments.threads.unwrap_or_else(available_threads);
+    let settings =
+        WorkerSettings { token: token_in(&arguments.token_file)?, build: build()?, at_once: threads.get() };
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let builder = builder.worker_threads(2).max_blocking_threads(threads.get() + 2).enable_all();
+    let runtime =
+        builder.build().map_err(|error| CommandError::unreadable(format!("no threads: {error}")))?;
+    runtime.block_on(async {
+        let store = WorkerStore::open(&arguments.store, MEMORY_BYTES).await.map_err(CommandError::unreadable)?;
+        let listening = async {
+            let listener = TcpListener::bind(arguments.listen).await?;
+            Ok::<_, io::Error>((listener.local_addr()?, listener))
+        };
+        let (address, listener) = listening
+            .await
+            .map_err(|error| CommandError::unreadable(format!("{}: {error}", arguments.listen)))?;
+        let stop = stopped().map_err(|error| CommandError::unreadable(format!("no signals: {error}")))?;
+        // A closed standard error does not matter.
+        let _ = writeln!(io::stderr(), "laggard worker: {address} reads {}", arguments.store);
+        let served = serve(listener, settings, Arc::new(StoreRounds(store)), stop).await;
+        served.map_err(CommandError::unreadable)
+    })?;
+    // A unit that is being computed is not waited for.
+    runtime.shutdown_background();
+    Ok(Status::Done)
+}
+
+/// Ends when the process is asked to.
+#[cfg(unix)]
+fn stopped() -> io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (mut term, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    Ok(async move {
+        tokio::select! {
+            _ = term.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
+}
+
+/// The same where there are no signals.
+#[cfg(not(unix))]
+fn stopped() -> io::Result<impl Future<Output = ()>> {
+    Ok(async {
+        let _ = tokio::signal::ctrl_c().await;
+    })
+}

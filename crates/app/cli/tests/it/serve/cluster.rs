@@ -1,0 +1,180 @@
+//! Workers as processes: the report is that of threads, byte for byte, whatever happens to them.
+
+use super::stored::{of_store, start};
+use super::store_commands::text;
+use crate::outcome::{Outcome, command, laggard};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+/// A killed or stopped worker gives the right answer, or an error, within this time.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(30);
+
+/// A running worker; dropping it kills it.
+struct WorkerProcess {
+    child: Child,
+    address: String,
+}
+
+impl WorkerProcess {
+    fn start(store: &Path, token: &Path) -> WorkerProcess {
+        let arguments =
+            ["worker", "--listen", "127.0.0.1:0", "--store", text(store), "--token-file", text(token)];
+        let mut child = command(&arguments).stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.strip_prefix("laggard worker: ").and_then(|rest| rest.split(' ').next());
+        WorkerProcess { address: address.unwrap_or_else(|| panic!("{line}")).to_owned(), child }
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+}
+
+impl Drop for WorkerProcess {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A store with three segments, a token, and workers.
+struct TestCluster {
+    folder: tempfile::TempDir,
+    workers: Vec<WorkerProcess>,
+}
+
+impl TestCluster {
+    fn start(workers: usize) -> TestCluster {
+        let folder = tempfile::tempdir().unwrap();
+        start(&folder.path().join("data"), &[]).stop();
+        fs::write(folder.path().join("token"), "secret\n").unwrap();
+        let mut cluster = TestCluster { folder, workers: Vec::new() };
+        cluster.workers =
+            (0..workers).map(|_| WorkerProcess::start(&cluster.data(), &cluster.token())).collect();
+        cluster
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    fn token(&self) -> PathBuf {
+        self.folder.path().join("token")
+    }
+
+    /// Asks the workers at some addresses.
+    fn ask_at(&self, addresses: &[&str], words: &[&str]) -> Outcome {
+        let (addresses, token) = (addresses.join(","), self.token());
+        let workers = ["--workers", &addresses, "--worker-token-file", text(&token)];
+        of_store(&self.data(), &[words, &workers].concat())
+    }
+
+    /// Asks all workers.
+    fn ask(&self, words: &[&str]) -> Outcome {
+        let addresses: Vec<&str> = self.workers.iter().map(|worker| &*worker.address).collect();
+        self.ask_at(&addresses, words)
+    }
+
+    /// Asks all workers; the answer must be that of threads, in time. Returns how long it took.
+    #[track_caller]
+    fn answers_right(&self, words: &[&str]) -> Duration {
+        let expected = of_store(&self.data(), words);
+        let begun = Instant::now();
+        let found = self.ask(words);
+        let took = begun.elapsed();
+        assert_eq!((found.status, found.stderr), (expected.status, expected.stderr), "{words:?}");
+        assert_eq!(found.stdout, expected.stdout, "{words:?}");
+        assert!(took < ANSWERED_WITHIN, "{took:?}");
+        took
+    }
+}
+
+const JSON: &[&str] = &["diagnose", "--output", "json"];
+
+#[test]
+fn one_and_three_workers_answer_as_threads_do() {
+    for workers in [1, 3] {
+        let cluster = TestCluster::start(workers);
+        for question in [
+            JSON,
+            &["diagnose", "--baseline", "none", "--output", "text"],
+            &["diagnose", "--since", "2026-01-12T09:06:00Z", "--output", "json"],
+            &["diagnose", "--output", "json", "--calls-max", "150"],
+            &["compare", "--since", "2026-01-12T09:05:00Z", "--output", "json"],
+        ] {
+            cluster.answers_right(question);
+        }
+    }
+}
+
+#[test]
+fn a_killed_worker_is_replaced_by_the_others() {
+    let mut cluster = TestCluster::start(3);
+    cluster.answers_right(JSON);
+    for killed in 0..2 {
+        cluster.workers[killed].child.kill().unwrap();
+        cluster.workers[killed].child.wait().unwrap();
+        cluster.answers_right(JSON);
+    }
+    cluster.workers[2].child.kill().unwrap();
+    cluster.workers[2].child.wait().unwrap();
+    let failed = cluster.ask(JSON);
+    failed.fails(3, &["3 of 3 units did not arrive in 3 attempts", &cluster.workers[2].address]);
+}
+
+#[test]
+fn a_stopped_worker_is_replaced_by_the_others() {
+    let cluster = TestCluster::start(3);
+    for stopped in 0..2 {
+        cluster.workers[stopped].signal(Signal::STOP);
+        cluster.answers_right(JSON);
+    }
+    cluster.workers[2].signal(Signal::STOP);
+    let begun = Instant::now();
+    cluster.ask(JSON).fails(3, &["units did not arrive", &cluster.workers[2].address]);
+    assert!(begun.elapsed() < ANSWERED_WITHIN, "{:?}", begun.elapsed());
+    cluster.workers.iter().for_each(|worker| worker.signal(Signal::CONT));
+    cluster.answers_right(JSON);
+}
+
+#[test]
+fn a_worker_refuses_another_token_another_store_and_another_build() {
+    let cluster = TestCluster::start(1);
+    let address = &*cluster.workers[0].address;
+    fs::write(cluster.token(), "other").unwrap();
+    cluster.ask(JSON).fails(3, &["requires another token", address]);
+    fs::write(cluster.token(), "").unwrap();
+    cluster.ask(JSON).fails(2, &["there is no token in it"]);
+    fs::write(cluster.token(), "secret").unwrap();
+    let tenant = cluster.data().join("tenants/default");
+    let token = cluster.token();
+    let workers = ["--workers", address, "--worker-token-file", text(&token)];
+    of_store(&tenant, &[JSON, &workers].concat()).fails(3, &["there is no store \"\" in it"]);
+    let program = cluster.folder.path().join("other-build");
+    let mut bytes = fs::read(env!("CARGO_BIN_EXE_laggard")).unwrap();
+    bytes.push(0);
+    fs::write(&program, bytes).unwrap();
+    let mode = fs::metadata(env!("CARGO_BIN_EXE_laggard")).unwrap().permissions();
+    fs::set_permissions(&program, mode).unwrap();
+    let data = cluster.data();
+    let asked = std::process::Command::new(&program)
+        .args([JSON, &["--store", text(&data)], &workers].concat())
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&asked.stderr);
+    assert!(error.contains("the worker is build 0.1.0-") && error.contains("this program is build"), "{error}");
+    laggard(&["diagnose", "--workers", address]).fails(2, &["--store"]);
+}
+
+#[test]
+fn a_damaged_segment_is_set_aside_as_without_workers() {
+    let cluster = TestCluster::start(2);
+    let all = super::store_commands::files(&cluster.data(), ".parquet");
+    super::store_commands::damage(all.iter().find(|file| text(file).contains("/calls/")).unwrap());
+    cluster.answers_right(&["diagnose", "--output", "json", "--calls-max", "350"]);
+}

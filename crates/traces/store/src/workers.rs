@@ -1,0 +1,163 @@
+//! Rounds over units that other processes compute.
+//!
+//! ```text
+//! root                                          worker
+//! plan of the units ── SentRound (segments, ──► the same plan of the units
+//!                      times, fold)             reads a unit ─► encoded partial result
+//! Gathering ◄────────── parts ─────────────────┘
+//! ```
+//!
+//! A round names the segments that it is about: a worker plans from them, not from what is newest in the store, so that both have the
+//! same units while the store is written.
+
+use crate::segments::{Manifest, SegmentError, SegmentsInner, UnitPlan};
+use crate::{StoreError, StoreReader};
+use async_trait::async_trait;
+use laggard_engine::{Count, StartRange, Take, UnitFold, UnitId, put_ranges, read_ranges};
+use laggard_wire::{Malformed, PackedReader, put_text, put_varint};
+use std::sync::Arc;
+
+/// First byte of every round; differs between versions of the program that encode differently.
+const VERSION: u8 = 1;
+
+/// Processes that compute partial results of units.
+#[async_trait]
+pub trait UnitWorkers: Send + Sync {
+    /// Passes the encoded partial result of each unit to `deliver`, in any order. Returns the units that workers could not read, and
+    /// why; they are not delivered.
+    ///
+    /// # Errors
+    /// When units do not arrive, or one arrives twice; what `deliver` returns.
+    async fn compute(
+        &self,
+        round: Arc<[u8]>,
+        units: &[UnitId],
+        deliver: &mut (dyn FnMut(Vec<u8>) -> Result<(), String> + Send),
+    ) -> Result<Vec<(UnitId, String)>, String>;
+}
+
+/// Workers that read the same store as this process.
+#[derive(Clone)]
+pub struct StoreWorkers {
+    /// The processes.
+    pub workers: Arc<dyn UnitWorkers>,
+    /// Folders of the store, relative to the location that each process was configured with: one for each writer, in the order in
+    /// which they are combined.
+    pub folders: Arc<[String]>,
+}
+
+/// What a worker is sent: enough to compute any unit of a round.
+pub struct SentRound {
+    folders: Vec<String>,
+    fold: SentFold,
+    times: Vec<StartRange>,
+    /// With the segments that the round is about, and no others.
+    manifest: Manifest,
+}
+
+enum SentFold {
+    Count(Arc<Count>),
+    Take(Arc<Take>),
+}
+
+impl SentRound {
+    /// A round as bytes.
+    pub(crate) fn encode<F: UnitFold>(
+        folders: &[String],
+        fold: &F,
+        times: &[StartRange],
+        manifest: &Manifest,
+    ) -> Result<Arc<[u8]>, StoreError> {
+        let mut out = vec![VERSION, F::KIND];
+        put_varint(&mut out, folders.len() as u64);
+        folders.iter().for_each(|folder| put_text(&mut out, folder));
+        fold.encode_fold(&mut out);
+        put_ranges(&mut out, times);
+        let manifest = serde_json::to_string(manifest)
+            .map_err(|error| StoreError::new(format!("a round cannot be sent: {error}")))?;
+        put_text(&mut out, &manifest);
+        Ok(out.into())
+    }
+
+    /// Reads a round.
+    ///
+    /// # Errors
+    /// When another version of the program encoded it, or it is damaged.
+    pub fn decode(bytes: &[u8]) -> Result<SentRound, StoreError> {
+        match bytes.first() {
+            Some(&VERSION) => {}
+            Some(other) => {
+                return Err(StoreError::new(format!(
+                    "a round has version {other} of the encoding; this program reads {VERSION}"
+                )));
+            }
+            None => return Err(damaged()),
+        }
+        SentRound::decode_contents(&mut PackedReader::new(&bytes[1..])).unwrap_or_else(|Malformed| Err(damaged()))
+    }
+
+    fn decode_contents(from: &mut PackedReader<'_>) -> Result<Result<SentRound, StoreError>, Malformed> {
+        let kind = from.byte()?;
+        let folders = (0..from.count(1)?).map(|_| from.text().map(str::to_owned)).collect::<Result<_, _>>()?;
+        let fold = match kind {
+            Count::KIND => SentFold::Count(Arc::new(Count::decode_fold(from)?)),
+            Take::KIND => SentFold::Take(Arc::new(Take::decode_fold(from)?)),
+            _ => return Err(Malformed),
+        };
+        let times = read_ranges(from)?;
+        let Ok(manifest) = serde_json::from_str::<Manifest>(from.text()?) else { return Err(Malformed) };
+        if !from.is_empty() {
+            return Err(Malformed);
+        }
+        if !manifest.is_of_this_format() {
+            return Ok(Err(SegmentError::ManifestVersion(manifest.format).into()));
+        }
+        Ok(Ok(SentRound { folders, fold, times, manifest }))
+    }
+
+    /// Folders of the store, as in [`StoreWorkers`].
+    pub fn folders(&self) -> &[String] {
+        &self.folders
+    }
+}
+
+fn damaged() -> StoreError {
+    StoreError::new("a round is damaged")
+}
+
+/// A round at a worker.
+pub struct WorkerRound {
+    shared: Arc<SegmentsInner>,
+    plan: UnitPlan,
+    fold: SentFold,
+}
+
+impl StoreReader {
+    /// Plans the units of a round that another process sent.
+    ///
+    /// # Errors
+    /// When segments that all units need cannot be read.
+    pub async fn worker_round(&self, sent: SentRound) -> Result<WorkerRound, StoreError> {
+        let shared = self.shared();
+        let planned = shared.plan_units(&sent.manifest, &sent.times).await;
+        let plan = planned.map_err(|failed| failed.into_store_error())?;
+        Ok(WorkerRound { shared, plan, fold: sent.fold })
+    }
+}
+
+impl WorkerRound {
+    /// The encoded partial result of a unit.
+    ///
+    /// # Errors
+    /// When the unit is not of the round, or cannot be read.
+    pub async fn part(&self, unit: UnitId) -> Result<Vec<u8>, StoreError> {
+        if !self.plan.has(unit) {
+            return Err(StoreError::new(format!("{unit} is not part of the round")));
+        }
+        let part = match &self.fold {
+            SentFold::Count(count) => self.shared.part(&self.plan, unit, count).await,
+            SentFold::Take(take) => self.shared.part(&self.plan, unit, take).await,
+        };
+        part.map_err(|failed| failed.into_store_error())
+    }
+}
