@@ -290,8 +290,7 @@ pub(crate) const LAYERS: &[Layer] = &[
 pub(crate) const WITHOUT_DEPENDENCIES: &[&str] = &["laggard-model"];
 
 /// Crates from outside that only a leaf may use.
-pub(crate) const HEAVY: &[&str] =
-    &[
+pub(crate) const HEAVY: &[&str] = &[
     "tokio",
     "async-std",
     "arrow-array",

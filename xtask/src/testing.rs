@@ -34,7 +34,7 @@ const CLUSTER_TESTS: [&str; 15] = [
     "--",
     "attempts::",
     "engine::",
-    "pieces::",
+    "chunks::",
     "serve::cluster::",
     "serve::stored::",
     "--test-threads",

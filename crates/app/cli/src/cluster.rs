@@ -111,7 +111,8 @@ pub(crate) fn run(arguments: &WorkerArguments) -> Result<Status, CommandError> {
     let runtime =
         builder.build().map_err(|error| CommandError::unreadable(format!("no threads: {error}")))?;
     runtime.block_on(async {
-        let store = WorkerStore::open(&arguments.store, MEMORY_BYTES).await.map_err(CommandError::unreadable)?;
+        let store =
+            WorkerStore::open(&arguments.store, MEMORY_BYTES).await.map_err(CommandError::unreadable)?;
         let listening = async {
             let listener = TcpListener::bind(arguments.listen).await?;
             Ok::<_, io::Error>((listener.local_addr()?, listener))

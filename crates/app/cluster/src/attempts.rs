@@ -1,7 +1,7 @@
 //! Units that did not arrive are computed again at other workers.
 
+use crate::chunks::{Assembler, UnitAnswer};
 use crate::engine::{Assigned, EngineRoot};
-use crate::pieces::{Assembler, UnitAnswer};
 use async_trait::async_trait;
 use futures::StreamExt;
 use laggard_engine::UnitId;
@@ -73,7 +73,7 @@ impl Cluster {
         &self,
         round: &Arc<[u8]>,
         units: &[UnitId],
-        work: &mut Work,
+        work: &mut UnfinishedUnits,
         deliver: &mut (dyn FnMut(Vec<u8>) -> Result<(), String> + Send),
     ) -> Result<(), String> {
         let assigned = work.assign(&self.usable());
@@ -85,17 +85,17 @@ impl Cluster {
         let mut assembler = Assembler::new(work.missing.iter().copied());
         let mut silent = false;
         loop {
-            let pieces = match tokio::time::timeout(SILENCE_MAX, running.pieces.next()).await {
-                Ok(Some(pieces)) => pieces?,
+            let chunks = match tokio::time::timeout(SILENCE_MAX, running.chunks.next()).await {
+                Ok(Some(chunks)) => chunks?,
                 Ok(None) => break,
                 Err(_) => {
                     silent = true;
                     break;
                 }
             };
-            for piece in pieces {
-                let unit = piece.unit;
-                match assembler.add(piece).map_err(|error| format!("workers: {error}"))? {
+            for chunk in chunks {
+                let unit = chunk.unit;
+                match assembler.add(chunk).map_err(|error| format!("workers: {error}"))? {
                     None => {}
                     Some(UnitAnswer::Part(part)) => {
                         deliver(part)?;
@@ -107,7 +107,7 @@ impl Cluster {
                 }
             }
         }
-        drop(running.pieces);
+        drop(running.chunks);
         for (worker, reason) in running.failures.all() {
             self.note_failed(worker);
             work.reasons.insert(format!("{}: {reason}", self.names[worker]));
@@ -138,7 +138,8 @@ impl UnitWorkers for Cluster {
         units: &[UnitId],
         deliver: &mut (dyn FnMut(Vec<u8>) -> Result<(), String> + Send),
     ) -> Result<Vec<(UnitId, String)>, String> {
-        let mut work = Work { missing: (0..units.len() as u32).collect(), ..Work::default() };
+        let mut work =
+            UnfinishedUnits { missing: (0..units.len() as u32).collect(), ..UnfinishedUnits::default() };
         for _ in 0..ATTEMPTS_MAX {
             if work.missing.is_empty() {
                 break;
@@ -156,16 +157,17 @@ impl UnitWorkers for Cluster {
                 units[first as usize]
             ));
         }
-        let unreadable = work.missing.iter().filter_map(|unit| {
-            Some((units[*unit as usize], work.unreadable.get(unit)?.clone()))
-        });
+        let unreadable = work
+            .missing
+            .iter()
+            .filter_map(|unit| Some((units[*unit as usize], work.unreadable.get(unit)?.clone())));
         Ok(unreadable.collect())
     }
 }
 
 /// What is left of a round.
 #[derive(Default)]
-struct Work {
+struct UnfinishedUnits {
     /// Indices of units that are not delivered.
     missing: BTreeSet<u32>,
     /// Why the last worker that was asked for a unit could not read it.
@@ -176,7 +178,7 @@ struct Work {
     reasons: BTreeSet<String>,
 }
 
-impl Work {
+impl UnfinishedUnits {
     /// The missing units by worker: in turn, at workers that have not been asked for them if there are some.
     fn assign(&self, workers: &[usize]) -> BTreeMap<usize, Vec<u32>> {
         let mut assigned: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
@@ -197,7 +199,7 @@ mod tests {
 
     #[test]
     fn units_go_to_workers_in_turn_and_again_to_others() {
-        let mut work = Work { missing: (0..5).collect(), ..Work::default() };
+        let mut work = UnfinishedUnits { missing: (0..5).collect(), ..UnfinishedUnits::default() };
         assert_eq!(work.assign(&[0, 1]), BTreeMap::from([(0, vec![0, 2, 4]), (1, vec![1, 3])]));
         work.missing = BTreeSet::from([1, 3, 4]);
         work.tried = BTreeMap::from([(1, BTreeSet::from([0])), (3, BTreeSet::from([0, 1]))]);
@@ -206,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_failed_is_asked_last() {
+    fn a_worker_that_failed_gets_units_last() {
         let workers = ["127.0.0.1:1", "127.0.0.1:2"].map(str::to_owned).to_vec();
         let settings = ClusterSettings { workers, token: "t".to_owned(), build: "b".to_owned() };
         let cluster = Cluster::new(&settings).unwrap();

@@ -4,7 +4,7 @@
 //! root: Cluster                     engine                 worker
 //! units, a round ──► attempt ──► plan with one leaf ──► UnitsExec ── RoundSource ──► store
 //!                      ▲         (a task per worker)        │
-//! parts ◄── Assembler ─┘◄─── numbered pieces of parts ◄─────┘
+//! parts ◄── Assembler ─┘◄─── numbered chunks of parts ◄─────┘
 //! ```
 //!
 //! The engine moves bytes: it never looks into a part. Only the module `engine` names it. What the engine lacks is in `attempts`: units
@@ -12,8 +12,8 @@
 #![cfg(feature = "engine")]
 
 mod attempts;
+mod chunks;
 mod engine;
-mod pieces;
 
 pub use attempts::{Cluster, ClusterSettings};
 pub use engine::{WorkerSettings, serve};

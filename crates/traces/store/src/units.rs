@@ -1,8 +1,8 @@
 //! Questions about more than fits in memory: folds over the units of a view, one round after the other.
 
-use crate::{StoreError, StoreWorkers};
 use crate::segments::{UnitPlan, UnitsError};
 use crate::view::{View, ViewReader};
+use crate::{StoreError, StoreWorkers};
 use laggard_engine::{SliceFacts, StartRange, UnitFold};
 use std::sync::Arc;
 

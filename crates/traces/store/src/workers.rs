@@ -93,12 +93,14 @@ impl SentRound {
             }
             None => return Err(damaged()),
         }
-        SentRound::decode_contents(&mut PackedReader::new(&bytes[1..])).unwrap_or_else(|Malformed| Err(damaged()))
+        SentRound::decode_contents(&mut PackedReader::new(&bytes[1..]))
+            .unwrap_or_else(|Malformed| Err(damaged()))
     }
 
     fn decode_contents(from: &mut PackedReader<'_>) -> Result<Result<SentRound, StoreError>, Malformed> {
         let kind = from.byte()?;
-        let folders = (0..from.count(1)?).map(|_| from.text().map(str::to_owned)).collect::<Result<_, _>>()?;
+        let folders =
+            (0..from.count(1)?).map(|_| from.text().map(str::to_owned)).collect::<Result<_, _>>()?;
         let fold = match kind {
             Count::KIND => SentFold::Count(Arc::new(Count::decode_fold(from)?)),
             Take::KIND => SentFold::Take(Arc::new(Take::decode_fold(from)?)),

@@ -59,7 +59,8 @@ impl Connections {
             Ok((url, endpoint))
         };
         let header = |text: String| {
-            HeaderValue::from_str(&text).map_err(|_| "the token of the workers has characters that cannot be sent".to_owned())
+            HeaderValue::from_str(&text)
+                .map_err(|_| "the token of the workers has characters that cannot be sent".to_owned())
         };
         let mut token = header(format!("Bearer {}", settings.token))?;
         token.set_sensitive(true);

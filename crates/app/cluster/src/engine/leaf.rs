@@ -1,6 +1,6 @@
-//! The one leaf of every plan: units in, numbered pieces of their parts out.
+//! The one leaf of every plan: units in, numbered chunks of their parts out.
 
-use crate::pieces::{Piece, UnitAnswer};
+use crate::chunks::{Chunk, UnitAnswer};
 use crate::{RoundSource, RoundUnits};
 use datafusion::arrow::array::{Array, AsArray, BinaryArray, RecordBatch, UInt32Array};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, UInt32Type};
@@ -88,10 +88,7 @@ impl ExecutionPlan for UnitsExec {
         Ok(TreeNodeRecursion::Continue)
     }
 
-    fn with_new_children(
-        self: Arc<Self>,
-        _: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
+    fn with_new_children(self: Arc<Self>, _: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
         Ok(self)
     }
 
@@ -104,46 +101,46 @@ impl ExecutionPlan for UnitsExec {
             let round = rounds.round(&sent).await.map_err(|error| exec_datafusion_err!("{error}"))?;
             let answers = units.into_iter().map(move |(index, unit)| answer(Arc::clone(&round), index, unit));
             let answers = futures::stream::iter(answers).buffer_unordered(at_once);
-            Ok::<_, DataFusionError>(answers.flat_map(|pieces| futures::stream::iter(pieces).map(batch)))
+            Ok::<_, DataFusionError>(answers.flat_map(|chunks| futures::stream::iter(chunks).map(batch)))
         };
         let batches = futures::stream::once(opened).try_flatten();
         Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&SCHEMA), batches)))
     }
 }
 
-async fn answer(round: Arc<dyn RoundUnits>, index: u32, unit: UnitId) -> Vec<Piece> {
+async fn answer(round: Arc<dyn RoundUnits>, index: u32, unit: UnitId) -> Vec<Chunk> {
     let answer = match round.part(unit).await {
         Ok(part) => UnitAnswer::Part(part),
         Err(reason) => UnitAnswer::Unreadable(reason),
     };
-    answer.into_pieces(index)
+    answer.into_chunks(index)
 }
 
-/// A piece as a row.
-fn batch(piece: Piece) -> Result<RecordBatch> {
-    let numbers = [piece.unit, piece.number, piece.total, piece.crc32c];
+/// A chunk as a row.
+fn batch(chunk: Chunk) -> Result<RecordBatch> {
+    let numbers = [chunk.unit, chunk.number, chunk.total, chunk.crc32c];
     let mut columns: Vec<Arc<dyn Array>> = Vec::new();
     columns.extend(numbers.map(|number| Arc::new(UInt32Array::from(vec![number])) as Arc<dyn Array>));
-    columns.push(Arc::new(BinaryArray::from(vec![piece.bytes.as_slice()])));
+    columns.push(Arc::new(BinaryArray::from(vec![chunk.bytes.as_slice()])));
     Ok(RecordBatch::try_new(Arc::clone(&SCHEMA), columns)?)
 }
 
-/// The pieces of some rows.
-pub(super) fn pieces(batch: &RecordBatch) -> Result<Vec<Piece>, String> {
+/// The chunks of some rows.
+pub(super) fn chunks(batch: &RecordBatch) -> Result<Vec<Chunk>, String> {
     let numbers: Option<Vec<&UInt32Array>> =
         (0..4).map(|column| batch.columns().get(column)?.as_primitive_opt::<UInt32Type>()).collect();
     let bytes = batch.columns().get(4).and_then(|column| column.as_binary_opt::<i32>());
     let (Some(numbers), Some(bytes)) = (numbers, bytes) else {
         return Err("workers: rows of other columns arrived".to_owned());
     };
-    let piece = |row: usize| Piece {
+    let chunk = |row: usize| Chunk {
         unit: numbers[0].value(row),
         number: numbers[1].value(row),
         total: numbers[2].value(row),
         crc32c: numbers[3].value(row),
         bytes: bytes.value(row).to_vec(),
     };
-    Ok((0..batch.num_rows()).map(piece).collect())
+    Ok((0..batch.num_rows()).map(chunk).collect())
 }
 
 /// Sends the leaf, and nothing else.

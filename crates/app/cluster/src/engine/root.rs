@@ -1,9 +1,9 @@
 //! The process that asks: a plan of one stage, with a task for each worker.
 
 use super::channel::{Connections, Failures, Resolver};
-use super::leaf::{IndexedUnits, UnitsCodec, UnitsExec, pieces};
+use super::leaf::{IndexedUnits, UnitsCodec, UnitsExec, chunks};
 use crate::ClusterSettings;
-use crate::pieces::Piece;
+use crate::chunks::Chunk;
 use async_trait::async_trait;
 use datafusion::catalog::Session;
 use datafusion::common::{DFSchema, DataFusionError, Result};
@@ -30,7 +30,7 @@ pub(crate) struct Assigned {
 
 /// An attempt that runs; it ends when it is dropped.
 pub(crate) struct Running {
-    pub(crate) pieces: BoxStream<'static, Result<Vec<Piece>, String>>,
+    pub(crate) chunks: BoxStream<'static, Result<Vec<Chunk>, String>>,
     pub(crate) failures: Failures,
 }
 
@@ -45,7 +45,11 @@ impl EngineRoot {
     }
 
     /// Sends each worker its units.
-    pub(crate) async fn start(&self, round: &Arc<[u8]>, mut assigned: Vec<Assigned>) -> Result<Running, String> {
+    pub(crate) async fn start(
+        &self,
+        round: &Arc<[u8]>,
+        mut assigned: Vec<Assigned>,
+    ) -> Result<Running, String> {
         // A stage of a single task would be executed here.
         if let [only] = assigned.as_slice() {
             assigned.push(Assigned { worker: only.worker, units: Vec::new() });
@@ -54,13 +58,13 @@ impl EngineRoot {
         let resolver = Resolver { connections: self.connections.clone(), failures: failures.clone() };
         let batches = stream(round, assigned, resolver).await;
         let batches = batches.map_err(|error| format!("workers: {error}"))?;
-        let pieces = batches.map_err(|error| format!("workers: {error}"));
-        Ok(Running { pieces: pieces.map(|batch| pieces_of(batch?)).boxed(), failures })
+        let chunks = batches.map_err(|error| format!("workers: {error}"));
+        Ok(Running { chunks: chunks.map(|batch| chunks_of(batch?)).boxed(), failures })
     }
 }
 
-fn pieces_of(batch: datafusion::arrow::array::RecordBatch) -> Result<Vec<Piece>, String> {
-    pieces(&batch)
+fn chunks_of(batch: datafusion::arrow::array::RecordBatch) -> Result<Vec<Chunk>, String> {
+    chunks(&batch)
 }
 
 async fn stream(
@@ -76,7 +80,7 @@ async fn stream(
     let leaves = assigned.into_iter().map(|one| leaf(one.units));
     let leaves = Arc::new(DistributedLeafExec::try_new(leaf(Vec::new()), leaves)?);
     let stage = Arc::new(NetworkCoalesceExec::try_new(leaves, tasks, 1)?);
-    let plan = GivenPlan(Arc::new(CoalescePartitionsExec::new(stage)));
+    let plan = FixedPlan(Arc::new(CoalescePartitionsExec::new(stage)));
     let routed = urls.clone();
     let state = SessionStateBuilder::new()
         .with_query_planner(Arc::new(plan))
@@ -96,17 +100,13 @@ async fn stream(
     plan.execute(0, state.task_ctx())
 }
 
-/// Plans what it was given: there is no query to plan.
+/// Returns a plan that exists already: there is no query to plan.
 #[derive(Debug)]
-struct GivenPlan(Arc<dyn ExecutionPlan>);
+struct FixedPlan(Arc<dyn ExecutionPlan>);
 
 #[async_trait]
-impl QueryPlanner for GivenPlan {
-    async fn create_physical_plan(
-        &self,
-        _: &LogicalPlan,
-        _: &dyn Session,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
+impl QueryPlanner for FixedPlan {
+    async fn create_physical_plan(&self, _: &LogicalPlan, _: &dyn Session) -> Result<Arc<dyn ExecutionPlan>> {
         Ok(Arc::clone(&self.0))
     }
 }

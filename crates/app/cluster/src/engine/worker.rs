@@ -51,8 +51,9 @@ pub async fn serve(
 /// Admits a request that has the token and comes from the same build.
 fn admitted(request: Request<()>, token: &str, build: &str) -> Result<Request<()>, Status> {
     let header = |name: &str| request.metadata().get(name).and_then(|value| value.to_str().ok());
-    let given = header("authorization").and_then(|value| value.strip_prefix("Bearer ")).unwrap_or_default();
-    if !bool::from(given.as_bytes().ct_eq(token.as_bytes())) {
+    let token_sent =
+        header("authorization").and_then(|value| value.strip_prefix("Bearer ")).unwrap_or_default();
+    if !bool::from(token_sent.as_bytes().ct_eq(token.as_bytes())) {
         return Err(Status::unauthenticated("the worker requires another token"));
     }
     match header(BUILD_HEADER) {

@@ -1,7 +1,7 @@
 //! Workers as processes: the report is that of threads, byte for byte, whatever happens to them.
 
-use super::stored::{of_store, start};
 use super::store_commands::text;
+use super::stored::{of_store, start};
 use crate::outcome::{Outcome, command, laggard};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
@@ -68,16 +68,16 @@ impl TestCluster {
     }
 
     /// Asks the workers at some addresses.
-    fn ask_at(&self, addresses: &[&str], words: &[&str]) -> Outcome {
+    fn diagnose_at(&self, addresses: &[&str], words: &[&str]) -> Outcome {
         let (addresses, token) = (addresses.join(","), self.token());
         let workers = ["--workers", &addresses, "--worker-token-file", text(&token)];
         of_store(&self.data(), &[words, &workers].concat())
     }
 
     /// Asks all workers.
-    fn ask(&self, words: &[&str]) -> Outcome {
+    fn diagnose(&self, words: &[&str]) -> Outcome {
         let addresses: Vec<&str> = self.workers.iter().map(|worker| &*worker.address).collect();
-        self.ask_at(&addresses, words)
+        self.diagnose_at(&addresses, words)
     }
 
     /// Asks all workers; the answer must be that of threads, in time. Returns how long it took.
@@ -85,7 +85,7 @@ impl TestCluster {
     fn answers_right(&self, words: &[&str]) -> Duration {
         let expected = of_store(&self.data(), words);
         let begun = Instant::now();
-        let found = self.ask(words);
+        let found = self.diagnose(words);
         let took = begun.elapsed();
         assert_eq!((found.status, found.stderr), (expected.status, expected.stderr), "{words:?}");
         assert_eq!(found.stdout, expected.stdout, "{words:?}");
@@ -123,7 +123,7 @@ fn a_killed_worker_is_replaced_by_the_others() {
     }
     cluster.workers[2].child.kill().unwrap();
     cluster.workers[2].child.wait().unwrap();
-    let failed = cluster.ask(JSON);
+    let failed = cluster.diagnose(JSON);
     failed.fails(3, &["3 of 3 units did not arrive in 3 attempts", &cluster.workers[2].address]);
 }
 
@@ -136,7 +136,7 @@ fn a_stopped_worker_is_replaced_by_the_others() {
     }
     cluster.workers[2].signal(Signal::STOP);
     let begun = Instant::now();
-    cluster.ask(JSON).fails(3, &["units did not arrive", &cluster.workers[2].address]);
+    cluster.diagnose(JSON).fails(3, &["units did not arrive", &cluster.workers[2].address]);
     assert!(begun.elapsed() < ANSWERED_WITHIN, "{:?}", begun.elapsed());
     cluster.workers.iter().for_each(|worker| worker.signal(Signal::CONT));
     cluster.answers_right(JSON);
@@ -147,9 +147,9 @@ fn a_worker_refuses_another_token_another_store_and_another_build() {
     let cluster = TestCluster::start(1);
     let address = &*cluster.workers[0].address;
     fs::write(cluster.token(), "other").unwrap();
-    cluster.ask(JSON).fails(3, &["requires another token", address]);
+    cluster.diagnose(JSON).fails(3, &["requires another token", address]);
     fs::write(cluster.token(), "").unwrap();
-    cluster.ask(JSON).fails(2, &["there is no token in it"]);
+    cluster.diagnose(JSON).fails(2, &["there is no token in it"]);
     fs::write(cluster.token(), "secret").unwrap();
     let tenant = cluster.data().join("tenants/default");
     let token = cluster.token();
@@ -162,12 +162,15 @@ fn a_worker_refuses_another_token_another_store_and_another_build() {
     let mode = fs::metadata(env!("CARGO_BIN_EXE_laggard")).unwrap().permissions();
     fs::set_permissions(&program, mode).unwrap();
     let data = cluster.data();
-    let asked = std::process::Command::new(&program)
+    let output = std::process::Command::new(&program)
         .args([JSON, &["--store", text(&data)], &workers].concat())
         .output()
         .unwrap();
-    let error = String::from_utf8_lossy(&asked.stderr);
-    assert!(error.contains("the worker is build 0.1.0-") && error.contains("this program is build"), "{error}");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        error.contains("the worker is build 0.1.0-") && error.contains("this program is build"),
+        "{error}"
+    );
     laggard(&["diagnose", "--workers", address]).fails(2, &["--store"]);
 }
 

@@ -1,9 +1,7 @@
 //! The stores that a worker opens for rounds of other processes: those below the location that it was configured with, and no others.
 
 use super::stored_data::{is_store, stores_of_tenants};
-use laggard_store::{
-    DataLocation, SentRound, StoreError, StoreReader, StoreSettings, WorkerRound,
-};
+use laggard_store::{DataLocation, SentRound, StoreError, StoreReader, StoreSettings, WorkerRound};
 use std::sync::Arc;
 use tokio::sync::Mutex;
 

@@ -66,15 +66,14 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
     let dispersed = dispersion::suspects(cloud_diag.suspects);
     let patterned = patterns::suspects(&measured, &question.settings.patterns, question.engine);
     let evidence = merge::evidence_by_operation(&dispersed, &patterned, &study);
-    let (suspects, unchanged) =
-        dispersion::without_unchanged(first_of_each(dispersed, patterned), question, &study);
+    let found = first_of_each(dispersed, patterned);
+    let (found, unchanged) = dispersion::without_unchanged(found, question, &study);
     ruled_out.extend(unchanged.iter().map(|suspect| unchanged_text(&study, suspect)));
-    let suspects = (suspects.into_iter())
+    let found = (found.into_iter())
         .map(|suspect| dispersion::with_frequent_culprits(suspect, &question.settings.sites.culprits))
         .map(|suspect| Suspect { between: sites::link_of(&study, suspect.operation), ..suspect })
         .collect();
-    let mut suspects =
-        merge::merge_evidence(suspects, sites::suspects(question, &surveyed, &study), evidence);
+    let mut suspects = merge::merge_evidence(found, sites::suspects(question, &surveyed, &study), evidence);
     for suspect in &mut suspects {
         // When slow calls are frequent on every replica, none differs from the others.
         if suspect.sites.is_none() && suspect.culprits.len() >= suspect.replicas.len().max(2) {
@@ -97,10 +96,7 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
     drop_small(&mut suspects, question.settings.sites.share_min * excess_ns);
     order(&mut suspects, &study);
     let mut suspects = with_hits(&suspects, question, &surveyed, &study);
-    if study.is_compared(question) {
-        let unchanged = suspects.extract_if(.., |suspect| differs_in_level_only(suspect));
-        ruled_out.extend(unchanged.map(|suspect| unchanged_text(&study, &suspect)));
-    }
+    ruled_out.extend(without_levels(&mut suspects, question, &study));
     ruled_out.extend(without_cold_starts(&mut suspects, &study));
     let outcomes = OutcomeStudy::new(question, &surveyed, &study);
     let failures = failures::find(&outcomes);
@@ -214,6 +210,17 @@ fn on_all_replicas(suspect: &Suspect) -> Suspect {
     let mut suspect = Suspect { culprits: Vec::new(), spread: Spread::Everywhere, ..suspect.clone() };
     suspect.replicas.iter_mut().for_each(|replica| replica.is_culprit = false);
     suspect
+}
+
+/// Removes suspects that a comparison with a baseline has to judge; returns a sentence for each.
+fn without_levels(
+    suspects: &mut Vec<Suspect>,
+    question: &DiagnoseQuestion<'_>,
+    study: &SiteStudy,
+) -> Vec<String> {
+    let is_compared = study.is_compared(question);
+    let levels = suspects.extract_if(.., |suspect| is_compared && differs_in_level_only(suspect));
+    levels.map(|suspect| unchanged_text(study, &suspect)).collect()
 }
 
 /// Whether some requests are slower than others of their kind only because most calls take a little longer than in the baseline:
