@@ -224,7 +224,8 @@ pub fn uneven_attributes(
         let group = |row: &Observation| attribute.groups[row.request as usize];
         let grouped: Vec<Observation> =
             rows.iter().map(|row| Observation { set: group(row), ..*row }).collect();
-        uneven(&keyed, &sets, site, &grouped, sites.len(), &settings.culprits)
+        // A version may well follow another one.
+        uneven(&keyed, &sets, site, &grouped, sites.len(), &settings.culprits, 0.0)
     };
     let total = table.latency_total_ns();
     let found = parallel_map(&sites, threads, search).into_iter().flatten();

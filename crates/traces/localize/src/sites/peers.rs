@@ -47,7 +47,7 @@ pub fn find_uneven_sites(
     let choices = sites.len();
     let keyed = Keyed::new(table);
     let uneven_sites = parallel_map(&sites, threads, |&(site, rows)| {
-        uneven(&keyed, &table.sets, site, rows, choices, settings)
+        uneven(&keyed, &table.sets, site, rows, choices, settings, BESIDE_PART_MIN)
     });
     uneven_sites.into_iter().flatten().collect()
 }
@@ -65,7 +65,8 @@ pub(crate) fn compared_sites(table: &SiteTable) -> Vec<(Site, &[Observation])> {
     table.by_site().filter(|(site, _)| compared(site)).collect()
 }
 
-/// Searches one site; sets of its observations are indices into `sets`.
+/// Searches one site; sets of its observations are indices into `sets`. Of a culprit's observations, at least the part
+/// `beside_part_min` must be from a time at which others ran too.
 pub(crate) fn uneven(
     table: &Keyed<'_>,
     sets: &[Vec<ReplicaId>],
@@ -73,11 +74,12 @@ pub(crate) fn uneven(
     rows: &[Observation],
     choices: usize,
     settings: &CulpritSettings,
+    beside_part_min: f64,
 ) -> Option<UnevenSite> {
     let ratios = log_ratios(table, rows);
     let mut culprits = find_culprits(&ratios.shares, sets, choices, settings);
     let beside = Beside::new(sets, rows, &culprits);
-    culprits.retain(|culprit| beside.part_of(culprit.replica) >= BESIDE_PART_MIN);
+    culprits.retain(|culprit| beside.part_of(culprit.replica) >= beside_part_min);
     if culprits.is_empty() {
         return None;
     }
