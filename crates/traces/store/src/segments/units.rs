@@ -118,7 +118,8 @@ impl SegmentsInner {
             Ok(())
         };
         let computing = workers.workers.compute(sent.map_err(failed)?, &units, &mut deliver);
-        for (unit, reason) in computing.await.map_err(UnitsError::Workers)? {
+        let unreadable = computing.await.map_err(UnitsError::Workers)?;
+        if let Some((unit, reason)) = unreadable.into_iter().next() {
             self.part(plan, unit, fold).await?;
             return Err(UnitsError::Workers(format!(
                 "{unit} can be read here, but not at a worker: {reason}"
