@@ -47,15 +47,15 @@ impl CallCollector<'_> {
     fn add_calls(&self, calls: &mut Vec<Call>, row: u32, request: &RequestView<'_>) {
         let first = calls.len();
         let positions = self.shapes.positions_of(request.structure());
-        let times = match self.time {
-            TimeKind::SelfTime => request.self_time(),
-            TimeKind::Inclusive => request.inclusive_time(),
+        let time = |node| match self.time {
+            TimeKind::SelfTime => request.self_time(node),
+            TimeKind::Inclusive => request.inclusive_time(node),
         };
         calls.extend((0..request.calls()).map(|node| Call {
             request: row,
             position: positions[node],
             replica: request.replica(node),
-            time_ns: times[node].ns(),
+            time_ns: time(node).ns(),
         }));
         if !positions.is_sorted() {
             calls[first..].sort_by_key(|call| call.position);

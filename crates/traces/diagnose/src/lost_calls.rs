@@ -113,18 +113,18 @@ impl CallerTimes {
             if request.call_status()[node] == Status::Error {
                 continue;
             }
-            let own = request.self_time()[node].ns() as f64;
+            let own = request.self_time(node).ns() as f64;
             let mut others = 0.0;
             let mut is_called = false;
             for below in (node + 1..request.calls()).filter(|&below| parents[below] == Some(node as u32)) {
                 match operation(below) == pair.callee {
                     true => is_called = true,
-                    false => others += request.inclusive_time()[below].ns() as f64,
+                    false => others += request.inclusive_time(below).ns() as f64,
                 }
             }
             if is_called {
                 self.with.push(own);
-                self.together.push(own.max(request.inclusive_time()[node].ns() as f64 - others));
+                self.together.push(own.max(request.inclusive_time(node).ns() as f64 - others));
             } else {
                 self.without.push(own);
             }

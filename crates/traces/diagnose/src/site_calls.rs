@@ -88,7 +88,7 @@ impl<'a> NodeFinder<'a> {
             calls.extend(row.map(|row| SiteCall {
                 request: row.request,
                 set: row.set,
-                time_ns: request.self_time()[node].ns() as f32,
+                time_ns: request.self_time(node).ns() as f32,
             }));
         }
     }

@@ -131,8 +131,8 @@ impl SiteFold<'_> {
             let spent = Spent {
                 site: self.numbers.site(site),
                 replicas: if link.is_some() { &replicas } else { &replicas[..1] },
-                time_ns: request.self_time()[node].ns() as f64,
-                path_ns: request.path_time()[node].ns() as f64,
+                time_ns: request.self_time(node).ns() as f64,
+                path_ns: request.path_time(node).ns() as f64,
             };
             partial.spend_at(site, spent);
         }
@@ -149,7 +149,7 @@ impl SiteFold<'_> {
             partial.spend(Spent {
                 site: Site::Chain(self.selected.operation(request, node)),
                 replicas: &replicas,
-                time_ns: request.inclusive_time()[node].ns() as f64,
+                time_ns: request.inclusive_time(node).ns() as f64,
                 path_ns: 0.0,
             });
         }
@@ -236,7 +236,7 @@ pub(crate) fn may_wait(names: &Names, caller: OperationId) -> bool {
 
 /// Whether the only callee of a call runs on another replica and returns before its caller.
 pub(crate) fn waits_for(request: &RequestView<'_>, caller: usize, callee: usize) -> bool {
-    request.inclusive_time()[callee] <= request.inclusive_time()[caller]
+    request.inclusive_time(callee) <= request.inclusive_time(caller)
         && request.replica(callee) != request.replica(caller)
 }
 

@@ -12,6 +12,7 @@
 mod batch;
 #[cfg(any(test, feature = "contract"))]
 pub mod contract;
+mod duration_column;
 mod encoding;
 mod fold;
 mod handles;
@@ -32,6 +33,7 @@ mod units;
 mod view;
 
 pub use batch::{Batch, Origins, SampleRow, Samples};
+pub use duration_column::DurationColumn;
 pub use fold::{Fold, LocalEngine};
 pub use ingest::{Ingest, IngestSettings, WINDOW_MARGIN};
 pub use read_counts::ReadCounts;

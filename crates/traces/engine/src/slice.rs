@@ -4,7 +4,7 @@
 //! spans of complete traces ── assemble, once ──► RequestSlice (a time interval) ── stored ──► any query, any window
 //! ```
 
-use crate::Origins;
+use crate::{DurationColumn, Origins};
 use laggard_assembly::ClockAgreement;
 use laggard_model::{
     AdjustedCount, AttributeSetId, Losses, Names, Nanos, OperationId, ReplicaId, Status, Timestamp, TraceId,
@@ -33,7 +33,7 @@ const ALLOCATION_BYTES: usize = 32;
 /// A name with its entry in an index.
 const NAME_BYTES: usize = 128;
 
-/// Bytes of a call in a slice.
+/// Most bytes of a call in a slice: those of durations are usually half.
 pub const SLICED_CALL_BYTES: usize = size_of::<ReplicaId>() + size_of::<Status>() + 3 * size_of::<Nanos>();
 
 impl RequestSlice {
@@ -47,7 +47,7 @@ impl RequestSlice {
             + self.names.operations()
             + self.names.replicas()
             + self.names.attribute_sets();
-        let calls = self.calls.replica.len() * SLICED_CALL_BYTES;
+        let calls = self.calls.bytes();
         size_of_val(&self.requests[..]) + calls + nodes + texts + names * NAME_BYTES + 1024
     }
 }
@@ -104,11 +104,11 @@ pub struct CallColumns {
     /// Outcomes; unset where stored data does not record them.
     pub status: Vec<Status>,
     /// Self times, as in [`CallTree`](laggard_model::CallTree).
-    pub self_time: Vec<Nanos>,
+    pub self_time: DurationColumn,
     /// Inclusive times.
-    pub inclusive_time: Vec<Nanos>,
+    pub inclusive_time: DurationColumn,
     /// Times on the request's critical path.
-    pub path_time: Vec<Nanos>,
+    pub path_time: DurationColumn,
 }
 
 /// Facts about all traces of a slice.

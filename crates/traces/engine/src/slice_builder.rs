@@ -1,5 +1,6 @@
 //! From rows of complete traces to assembled requests.
 
+use crate::duration_column::DurationColumn;
 use crate::slice::{CallColumns, RequestSlice, SliceFacts, SlicedRequest};
 use crate::structure_index::StructureIndex;
 use crate::trace_attributes::TraceAttributes;
@@ -75,9 +76,9 @@ impl SliceBuilder {
         });
         self.calls.replica.extend_from_slice(&tree.replica);
         self.calls.status.extend_from_slice(&tree.status);
-        self.calls.self_time.extend_from_slice(&tree.self_time);
-        self.calls.inclusive_time.extend_from_slice(&tree.inclusive_time);
-        self.calls.path_time.extend_from_slice(&tree.path_time);
+        self.calls.self_time.extend(tree.self_time.iter().copied());
+        self.calls.inclusive_time.extend(tree.inclusive_time.iter().copied());
+        self.calls.path_time.extend(tree.path_time.iter().copied());
     }
 
     /// Puts requests in order of start and trace, and calls in the order of the requests.
@@ -106,9 +107,9 @@ impl SliceBuilder {
         // A column at a time, so that only one exists twice.
         arrange(&mut self.calls.replica, &lengths);
         arrange(&mut self.calls.status, &lengths);
-        arrange(&mut self.calls.self_time, &lengths);
-        arrange(&mut self.calls.inclusive_time, &lengths);
-        arrange(&mut self.calls.path_time, &lengths);
+        arrange_durations(&mut self.calls.self_time, &lengths);
+        arrange_durations(&mut self.calls.inclusive_time, &lengths);
+        arrange_durations(&mut self.calls.path_time, &lengths);
         let mut next = 0;
         for (request, (_, length)) in self.requests.iter_mut().zip(lengths) {
             request.first_call = next;
@@ -129,7 +130,21 @@ fn arrange<T: Copy>(column: &mut Vec<T>, places: &[(usize, usize)]) {
     *column = arranged;
 }
 
+fn arrange_durations(column: &mut DurationColumn, places: &[(usize, usize)]) {
+    let mut arranged = DurationColumn::with_capacity(column.len());
+    arranged.extend(places.iter().flat_map(|&(from, length)| column.range(from..from + length)));
+    *column = arranged;
+}
+
 impl CallColumns {
+    /// Bytes of memory, without what is allocated ahead.
+    pub(crate) fn bytes(&self) -> usize {
+        let durations = [&self.self_time, &self.inclusive_time, &self.path_time];
+        size_of_val(&self.replica[..])
+            + size_of_val(&self.status[..])
+            + durations.map(DurationColumn::bytes).iter().sum::<usize>()
+    }
+
     /// The index of the next call.
     pub(crate) fn next(&self) -> u32 {
         u32::try_from(self.replica.len()).expect("a slice has fewer than 2^32 calls")

@@ -109,9 +109,9 @@ impl SliceBuilder {
             let (into, from) = (&mut self.calls, &slice.calls);
             into.replica.extend(from.replica[calls.clone()].iter().map(|&replica| map.replica(replica)));
             into.status.extend_from_slice(&from.status[calls.clone()]);
-            into.self_time.extend_from_slice(&from.self_time[calls.clone()]);
-            into.inclusive_time.extend_from_slice(&from.inclusive_time[calls.clone()]);
-            into.path_time.extend_from_slice(&from.path_time[calls]);
+            into.self_time.extend(from.self_time.range(calls.clone()));
+            into.inclusive_time.extend(from.inclusive_time.range(calls.clone()));
+            into.path_time.extend(from.path_time.range(calls));
             self.requests.push(SlicedRequest {
                 structure: number,
                 first_call,

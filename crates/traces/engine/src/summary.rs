@@ -134,7 +134,7 @@ impl SliceSummary {
         for request in &slice.requests {
             let start = interval_start(request.start, interval);
             let category = categories[&kinds.category(slice, request)];
-            let latency = slice.calls.inclusive_time[request.first_call as usize];
+            let latency = slice.calls.inclusive_time.get(request.first_call as usize);
             let cell = cells.entry((start, category)).or_insert_with(|| SummaryCell::new(start, category));
             cell.add(request, latency);
         }

@@ -1,7 +1,8 @@
 //! The input of a fold: a range of requests, and one request at a time.
 
+use crate::duration_column::DurationColumn;
 use crate::requests::{MappedSlice, Requests};
-use crate::slice::{SlicedRequest, TreeStructure};
+use crate::slice::{CallColumns, SlicedRequest, TreeStructure};
 use laggard_model::{AdjustedCount, AttributeSetId, CallTree, Nanos, ReplicaId, Status, Timestamp, TraceId};
 
 /// Requests that follow each other in the order of start and trace.
@@ -60,9 +61,7 @@ pub struct RequestView<'a> {
     common: &'a [ReplicaId],
     call_status: &'a [Status],
     attributes: AttributeSetId,
-    self_time: &'a [Nanos],
-    inclusive_time: &'a [Nanos],
-    path_time: &'a [Nanos],
+    calls: &'a CallColumns,
     one_in: f32,
 }
 
@@ -83,11 +82,9 @@ impl<'a> RequestView<'a> {
             tree,
             replicas: &calls.replica[range.clone()],
             common: &part.replicas,
-            call_status: &calls.status[range.clone()],
+            call_status: &calls.status[range],
             attributes: part.attribute_sets[request.attributes.index()],
-            self_time: &calls.self_time[range.clone()],
-            inclusive_time: &calls.inclusive_time[range.clone()],
-            path_time: &calls.path_time[range],
+            calls,
             one_in,
         }
     }
@@ -150,7 +147,7 @@ impl<'a> RequestView<'a> {
 
     /// Inclusive time of its entry.
     pub fn latency(&self) -> Nanos {
-        self.inclusive_time[0]
+        self.inclusive_time(0)
     }
 
     /// Where a call ran.
@@ -163,31 +160,42 @@ impl<'a> RequestView<'a> {
         self.call_status
     }
 
-    /// Self times by node, as in [`CallTree`].
-    pub fn self_time(&self) -> &'a [Nanos] {
-        self.self_time
+    /// Self time of a call, as in [`CallTree`].
+    #[inline]
+    pub fn self_time(&self, node: usize) -> Nanos {
+        self.calls.self_time.get(self.call(node))
     }
 
-    /// Inclusive times by node.
-    pub fn inclusive_time(&self) -> &'a [Nanos] {
-        self.inclusive_time
+    /// Inclusive time of a call.
+    #[inline]
+    pub fn inclusive_time(&self, node: usize) -> Nanos {
+        self.calls.inclusive_time.get(self.call(node))
     }
 
-    /// Times on the critical path by node.
-    pub fn path_time(&self) -> &'a [Nanos] {
-        self.path_time
+    /// Time of a call on the critical path.
+    #[inline]
+    pub fn path_time(&self, node: usize) -> Nanos {
+        self.calls.path_time.get(self.call(node))
+    }
+
+    /// Index of a node's call into the columns.
+    fn call(&self, node: usize) -> usize {
+        debug_assert!(node < self.calls(), "node {node} of {}", self.calls());
+        self.request.first_call as usize + node
     }
 
     /// The request as an owned tree.
     pub fn call_tree(&self) -> CallTree {
+        let first = self.request.first_call as usize;
+        let times = |column: &DurationColumn| column.range(first..first + self.calls()).collect();
         CallTree {
             operation: self.tree.operation.clone(),
             parent: self.tree.parent.clone(),
             replica: (0..self.calls()).map(|node| self.replica(node)).collect(),
             status: self.call_status.to_vec(),
-            self_time: self.self_time.to_vec(),
-            inclusive_time: self.inclusive_time.to_vec(),
-            path_time: self.path_time.to_vec(),
+            self_time: times(&self.calls.self_time),
+            inclusive_time: times(&self.calls.inclusive_time),
+            path_time: times(&self.calls.path_time),
             order_group: self.tree.order_group.clone(),
         }
     }

@@ -176,7 +176,7 @@ fn calls(matched: &MatchedCategory<'_>) -> CategoryCalls {
         });
         let first = out.calls.len();
         for (node, &position) in matched.positions_of(request).iter().enumerate() {
-            let time_ns = request.self_time()[node].ns();
+            let time_ns = request.self_time(node).ns();
             out.calls.push(Call { request: row, position, replica: request.replica(node), time_ns });
         }
         out.calls[first..].sort_by_key(|call| call.position);

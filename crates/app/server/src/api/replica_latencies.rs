@@ -104,7 +104,7 @@ fn by_replica(
     let mut numbers: BTreeMap<ReplicaId, usize> = BTreeMap::new();
     for request in range.iter() {
         for &node in &nodes[request.structure()] {
-            let ns = request.inclusive_time()[node].ns();
+            let ns = request.inclusive_time(node).ns();
             (low, high) = (low.min(ns), high.max(ns));
             *numbers.entry(request.replica(node)).or_default() += 1;
         }
@@ -127,7 +127,7 @@ fn by_replica(
     for request in range.iter() {
         for &node in &nodes[request.structure()] {
             let Some(calls) = calls.get_mut(&request.replica(node)) else { continue };
-            let ns = request.inclusive_time()[node].ns();
+            let ns = request.inclusive_time(node).ns();
             let status = if node == 0 { request.status() } else { request.call_status()[node] };
             calls.errors += u64::from(status == Status::Error);
             calls.counts[row_of(&edges_ns, ns)] += 1;

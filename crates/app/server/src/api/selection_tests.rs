@@ -229,8 +229,8 @@ impl<'a> Compared<'a> {
                 let operations = &request.tree().operation;
                 let Some(&entry) = operations.first() else { continue };
                 let mut own: BTreeMap<OperationId, u64> = BTreeMap::new();
-                for (&operation, time) in operations.iter().zip(request.self_time()) {
-                    *own.entry(operation).or_default() += time.ns();
+                for (node, &operation) in operations.iter().enumerate() {
+                    *own.entry(operation).or_default() += request.self_time(node).ns();
                 }
                 for (operation, ns) in own {
                     let kind = times.entry(operation).or_default().entry(entry).or_default();

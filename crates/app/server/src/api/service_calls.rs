@@ -94,7 +94,7 @@ impl ServiceCalls {
             for arrival in &arrivals[request.structure()] {
                 let node = arrival.node;
                 let status = if node == 0 { request.status() } else { request.call_status()[node] };
-                let ns = request.inclusive_time()[node].ns();
+                let ns = request.inclusive_time(node).ns();
                 services[arrival.callee.index()].add(status, ns);
                 arrival.link.into_iter().for_each(|link| groups[link].add(status, ns));
             }

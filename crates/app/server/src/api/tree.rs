@@ -108,8 +108,8 @@ fn tree_of(requests: &Requests, window: Window, id: &str) -> Result<CategoryTree
     for request in &matched.requests {
         for (node, &position) in matched.positions_of(request).iter().enumerate() {
             let calls = &mut calls[position as usize];
-            calls.self_ns.push(request.self_time()[node].ns());
-            calls.inclusive_ns.push(request.inclusive_time()[node].ns());
+            calls.self_ns.push(request.self_time(node).ns());
+            calls.inclusive_ns.push(request.inclusive_time(node).ns());
             calls.replicas.insert(request.replica(node));
         }
     }

@@ -126,7 +126,7 @@ fn usual_calls(requests: &Requests, window: Window, pairs: Vec<CallPair>) -> Vec
     for request in complete() {
         for &(node, pair) in &nodes[request.structure()] {
             let (inclusive, own) =
-                (request.inclusive_time()[node as usize], request.self_time()[node as usize]);
+                (request.inclusive_time(node as usize), request.self_time(node as usize));
             measured[pair as usize].add((inclusive.ns(), own.ns()));
         }
     }

@@ -139,7 +139,7 @@ impl<'a> SuspectSlice<'a> {
     /// Time on the critical path of a request in the calls of a suspect.
     fn time_ns(&self, request: &SlicedRequest, suspect: &SuspectCalls) -> f64 {
         let calls = self.calls(request, suspect);
-        calls.map(|call| self.slice.calls.path_time[call].ns() as f64).sum()
+        calls.map(|call| self.slice.calls.path_time.get(call).ns() as f64).sum()
     }
 
     fn add_usual(&self, usual: &mut Usual) {

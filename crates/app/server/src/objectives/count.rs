@@ -83,7 +83,7 @@ impl<'a> Entries<'a> {
 
     /// Inclusive time of the entry.
     pub(super) fn latency_ns(&self, request: &SlicedRequest) -> u64 {
-        self.slice.calls.inclusive_time[request.first_call as usize].ns()
+        self.slice.calls.inclusive_time.get(request.first_call as usize).ns()
     }
 }
 

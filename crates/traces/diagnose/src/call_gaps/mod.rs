@@ -82,10 +82,11 @@ impl CallGaps {
     fn count_unmeasured(&mut self, range: &RequestRange<'_>) {
         let (mut unmeasured, mut all) = (0.0, 0.0);
         for request in range.iter().filter(RequestView::is_complete) {
-            for (node, time) in request.self_time().iter().enumerate() {
-                all += time.ns() as f64;
+            for node in 0..request.calls() {
+                let time_ns = request.self_time(node).ns() as f64;
+                all += time_ns;
                 if !self.is_measured(&request, node) {
-                    unmeasured += time.ns() as f64;
+                    unmeasured += time_ns;
                 }
             }
         }

@@ -164,7 +164,7 @@ fn read_requests(
 #[inline]
 fn put_call(out: &mut Vec<u8>, calls: &CallColumns, index: usize) {
     let [own, inclusive, path] =
-        [&calls.self_time, &calls.inclusive_time, &calls.path_time].map(|times| times[index].ns());
+        [&calls.self_time, &calls.inclusive_time, &calls.path_time].map(|times| times.get(index).ns());
     let mut head = calls.status[index] as u8;
     head |= if own == inclusive { CALL_SELF_IS_INCLUSIVE } else { 0 };
     head |= match path {

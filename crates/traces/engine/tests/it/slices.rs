@@ -46,9 +46,9 @@ fn described(requests: &Requests) -> Vec<String> {
         let call = |node: usize| {
             let operation = names.operation_key(request.tree().operation[node]).operation;
             let replica = names.replica_name(request.replica(node));
-            let times = [request.self_time(), request.inclusive_time(), request.path_time()];
+            let times = [request.self_time(node), request.inclusive_time(node), request.path_time(node)];
             let status = request.call_status()[node];
-            format!("{operation}@{replica} {status:?} {:?}", times.map(|column| column[node].ns()))
+            format!("{operation}@{replica} {status:?} {:?}", times.map(Nanos::ns))
         };
         let calls: Vec<String> = (0..request.calls()).map(call).collect();
         let head = (request.trace().value(), request.start().unix_ns(), request.is_complete());

@@ -114,9 +114,9 @@ fn described(slice: &RequestSlice) -> String {
                     let calls = &slice.calls;
                     let key = names.operation_key(tree.operation[node]);
                     let times = [
-                        calls.self_time[position],
-                        calls.inclusive_time[position],
-                        calls.path_time[position],
+                        calls.self_time.get(position),
+                        calls.inclusive_time.get(position),
+                        calls.path_time.get(position),
                     ];
                     let replica = names.replica_name(calls.replica[position]);
                     let place = (tree.parent[node], tree.order_group[node], calls.status[position]);

@@ -7,7 +7,7 @@ use super::table::{self, BATCH_ROWS, Column, EncodedFile, FileRanges, TableWrite
 use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, UInt32Array, UInt64Array};
 use arrow_schema::DataType;
-use laggard_engine::{CallColumns, RequestSlice, TreeStructure};
+use laggard_engine::{CallColumns, DurationColumn, RequestSlice, TreeStructure};
 use laggard_model::{Names, Nanos, ReplicaId, Status};
 use std::sync::Arc;
 
@@ -37,8 +37,8 @@ pub(crate) fn encode_calls(slice: &RequestSlice) -> Result<EncodedFile, SegmentE
         let (requests, nodes) = call_nodes.by_ref().take(end - start).unzip::<u32, u32, Vec<_>, Vec<_>>();
         let replicas = slice.calls.replica[start..end].iter().map(|replica| replica.index() as i32).collect();
         let statuses = slice.calls.status[start..end].iter().map(|&status| status as i32).collect();
-        let times = |times: &[Nanos]| -> ArrayRef {
-            Arc::new(UInt64Array::from_iter_values(times[start..end].iter().map(|time| time.ns())))
+        let times = |times: &DurationColumn| -> ArrayRef {
+            Arc::new(UInt64Array::from_iter_values(times.range(start..end).map(Nanos::ns)))
         };
         writer.write(vec![
             Arc::new(UInt32Array::from(requests)),
@@ -69,9 +69,9 @@ pub(crate) fn decode_calls(ranges: FileRanges, names: &mut Names) -> Result<Call
     let mut out = CallColumns {
         replica: Vec::with_capacity(rows),
         status: Vec::with_capacity(rows),
-        self_time: Vec::with_capacity(rows),
-        inclusive_time: Vec::with_capacity(rows),
-        path_time: Vec::with_capacity(rows),
+        self_time: DurationColumn::with_capacity(rows),
+        inclusive_time: DurationColumn::with_capacity(rows),
+        path_time: DurationColumn::with_capacity(rows),
     };
     for batch in table::batches(ranges, metadata, &call_columns(), None)? {
         let batch = batch?;
@@ -86,7 +86,7 @@ pub(crate) fn decode_calls(ranges: FileRanges, names: &mut Names) -> Result<Call
             }
             None => out.status.resize(out.replica.len(), Status::Unset),
         }
-        let times = |into: &mut Vec<Nanos>, name| -> Result<(), SegmentError> {
+        let times = |into: &mut DurationColumn, name| -> Result<(), SegmentError> {
             into.extend(columns::numbers::<UInt64Type>(&batch, name)?.iter().map(|&ns| Nanos::from_ns(ns)));
             Ok(())
         };

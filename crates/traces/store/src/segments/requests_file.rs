@@ -69,7 +69,7 @@ fn column_values(
     let names = &slice.names;
     let entry = |request: &SlicedRequest| slice.structures[request.structure as usize].operation[0];
     let keys = |key: &dyn Fn(&SlicedRequest) -> usize| requests.iter().map(|row| key(row) as i32).collect();
-    let latency = |row: &SlicedRequest| slice.calls.inclusive_time[row.first_call as usize].ns();
+    let latency = |row: &SlicedRequest| slice.calls.inclusive_time.get(row.first_call as usize).ns();
     let attributes =
         |row: &SlicedRequest| Some(names.attribute_set_text(row.attributes)).filter(|text| !text.is_empty());
     let numbers = |number: &dyn Fn(&SlicedRequest) -> u32| -> ArrayRef {

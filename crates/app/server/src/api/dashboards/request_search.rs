@@ -177,7 +177,7 @@ impl PreparedFilter {
             let call = CallFacts {
                 operation: names.operation_key(tree.operation[node]),
                 status: if node == 0 { request.status() } else { request.call_status()[node] },
-                duration: request.inclusive_time()[node],
+                duration: request.inclusive_time(node),
                 replica: names.replica_name(request.replica(node)),
                 is_entry: node == 0,
                 request: facts,

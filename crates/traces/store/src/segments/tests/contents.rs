@@ -56,7 +56,7 @@ fn request(slice: &RequestSlice, index: usize) -> String {
         let operation: OperationId = structure.operation[node];
         let (key, replica) = (slice.names.operation_key(operation), calls.replica[call]);
         let (own, inclusive, path) =
-            (calls.self_time[call], calls.inclusive_time[call], calls.path_time[call]);
+            (calls.self_time.get(call), calls.inclusive_time.get(call), calls.path_time.get(call));
         // Stores of earlier versions do not record the outcomes of calls.
         let status = match calls.status[call] {
             Status::Unset => String::new(),

@@ -329,7 +329,7 @@ impl<'a> OutcomeStudy<'a> {
             let view = self.window.selected.range().requests().request(hit.number as usize);
             let nodes = nodes.entry(view.structure()).or_insert_with(|| self.calls_between(&view, change));
             calls += nodes.len() as f64;
-            time += nodes.iter().map(|&node| view.inclusive_time()[node].ns() as f64).sum::<f64>();
+            time += nodes.iter().map(|&node| view.inclusive_time(node).ns() as f64).sum::<f64>();
         }
         let total_ns = change.difference * time / f64::max(calls, 1.0);
         Excess {

@@ -50,7 +50,7 @@ fn suspect(outcomes: &OutcomeStudy<'_>, found: &SomeReplicas) -> Suspect {
         for node in (0..view.calls())
             .filter(|&node| outcomes.window.selected.operation(&view, node) == found.operation)
         {
-            let time_ns = view.inclusive_time()[node].ns() as f64;
+            let time_ns = view.inclusive_time(node).ns() as f64;
             by_replica.entry(outcomes.window.selected.replica(&view, node)).or_default().push(time_ns);
             times.push(time_ns);
         }
