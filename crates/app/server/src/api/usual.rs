@@ -125,8 +125,7 @@ fn usual_calls(requests: &Requests, window: Window, pairs: Vec<CallPair>) -> Vec
         counts.iter().map(|&calls| MeasuredCalls::new(calls, MEASURED_MAX)).collect();
     for request in complete() {
         for &(node, pair) in &nodes[request.structure()] {
-            let (inclusive, own) =
-                (request.inclusive_time(node as usize), request.self_time(node as usize));
+            let (inclusive, own) = (request.inclusive_time(node as usize), request.self_time(node as usize));
             measured[pair as usize].add((inclusive.ns(), own.ns()));
         }
     }

@@ -26,6 +26,7 @@ use laggard_model::{ReplicaId, TraceId};
 use laggard_numeric::{Weights, binomial_upper_tail, mean, median_of, sample_std, weighted_median};
 use laggard_report::{CulpritReplica, MetRequests};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 /// Most example traces per suspect.
 const TRACES_MAX: usize = 5;
@@ -48,6 +49,8 @@ pub(super) struct HitStudy<'a> {
     pub(super) surveyed: &'a SurveyResult,
     pub(super) study: &'a SiteStudy,
     pub(super) first_calls: FirstCalls,
+    /// The same in the baseline, once they are needed.
+    pub(super) earlier_first_calls: OnceLock<FirstCalls>,
 }
 
 /// A call of a suspect in the window.

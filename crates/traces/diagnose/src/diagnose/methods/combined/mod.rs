@@ -41,6 +41,7 @@ use laggard_report::{Baseline, WidespreadSlowdown, Window};
 use measured::measured_categories;
 use site_study::SiteStudy;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 pub(crate) const ROW: MethodRow<DiagnoseMethod> = MethodRow {
     method: DiagnoseMethod::new("combined", true, diagnose),
@@ -191,7 +192,8 @@ fn with_hits(
     study: &SiteStudy,
 ) -> Vec<Suspect> {
     let first_calls = FirstCalls::new(&study.window, study.baseline.as_ref());
-    let hits = hits::HitStudy { question, surveyed, study, first_calls };
+    let hits =
+        hits::HitStudy { question, surveyed, study, first_calls, earlier_first_calls: OnceLock::new() };
     let hit_min = question.settings.sites.change.hit_min as u64;
     let has_enough =
         |suspect: &Suspect| suspect.hits.as_ref().is_none_or(|hits| hits.requests.hit >= hit_min);

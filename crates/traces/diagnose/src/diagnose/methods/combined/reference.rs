@@ -3,7 +3,7 @@
 use super::hits::HitStudy;
 use crate::diagnose::answer::{Evidence, Suspect};
 use crate::site_calls::SiteCall;
-use laggard_localize::{ComparedSite, NormalCalls, Site, SiteTable, WindowCall};
+use laggard_localize::{ComparedSite, FirstCalls, NormalCalls, Site, SiteTable, WindowCall};
 use laggard_model::{Fingerprint, Timestamp};
 
 /// Normal calls in the window with which culprits are compared; with fewer, with the baseline.
@@ -73,6 +73,14 @@ impl HitStudy<'_> {
         }
     }
 
+    /// Whether a call of the baseline was on a replica that had just started: it does not show what is normal for it.
+    fn was_warming_up(&self, baseline: &SiteTable, call: &SiteCall) -> bool {
+        let start = baseline.requests[call.request as usize].start;
+        let first_calls = self.earlier_first_calls.get_or_init(|| FirstCalls::new(baseline, None));
+        let replicas = &baseline.sets[call.set as usize];
+        replicas.iter().any(|&replica| first_calls.is_warming_up(replica, start))
+    }
+
     pub(super) fn compared(
         &self,
         suspect: &Suspect,
@@ -108,12 +116,12 @@ impl HitStudy<'_> {
         let in_baseline = |wanted: &dyn Fn(&SiteTable, &SiteCall) -> bool| self.in_baseline(site, wanted);
         let normal = match reference {
             Reference::Peers => of_others().map(NormalCalls::Known).or_else(|| in_baseline(&|_, _| true)),
-            Reference::SameGroup => in_baseline(&|table, call| self.is_in_group(suspect, value, table, call))
-                .filter(
-                    |normal| matches!(normal, NormalCalls::Known(calls) if calls.len() >= NORMAL_CALLS_MIN),
-                )
-                .or_else(|| of_others().map(NormalCalls::Known))
-                .or_else(|| in_baseline(&|_, _| true)),
+            Reference::SameGroup => in_baseline(&|table, call| {
+                self.is_in_group(suspect, value, table, call) && !self.was_warming_up(table, call)
+            })
+            .filter(|normal| matches!(normal, NormalCalls::Known(calls) if calls.len() >= NORMAL_CALLS_MIN))
+            .or_else(|| of_others().map(NormalCalls::Known))
+            .or_else(|| in_baseline(&|_, _| true)),
             Reference::Baseline => in_baseline(&|_, _| true),
             Reference::OutsidePeriods => {
                 let periods =
