@@ -97,6 +97,10 @@ impl RoundSource for StoreRounds {
         let round = self.0.round(sent).await.map_err(|error| error.to_string())?;
         Ok(Arc::new(round))
     }
+
+    fn steps(&self) -> u64 {
+        self.0.steps()
+    }
 }
 
 /// Memory for decoded data and indexes of a worker, bytes.

@@ -23,6 +23,14 @@ pub(crate) struct Chunk {
     pub(crate) bytes: Vec<u8>,
 }
 
+/// A row that a worker sends.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum WorkerRow {
+    Chunk(Chunk),
+    /// It has advanced since its last row; names one of its units.
+    Advanced(u32),
+}
+
 /// What a worker answers for a unit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum UnitAnswer {

@@ -3,6 +3,8 @@
 use super::store_commands::text;
 use super::stored::{of_store, start};
 use crate::outcome::{Outcome, command, laggard};
+use laggard_params::{BaselineMode, DiagnoseParams};
+use laggard_server::{ReadLimits, StoredData, WorkerStore};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -140,6 +142,52 @@ fn a_stopped_worker_is_replaced_by_the_others() {
     assert!(begun.elapsed() < ANSWERED_WITHIN, "{:?}", begun.elapsed());
     cluster.workers.iter().for_each(|worker| worker.signal(Signal::CONT));
     cluster.answers_right(JSON);
+}
+
+#[test]
+fn a_worker_whose_files_do_not_answer_is_replaced_by_the_others() {
+    let mut cluster = TestCluster::start(2);
+    // It opens them without end, as those of a file server that is gone, and its connections live.
+    let stuck = cluster.folder.path().join("stuck");
+    copy(&cluster.data(), &stuck);
+    for file in super::store_commands::files(&stuck, ".parquet") {
+        fs::remove_file(&file).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&file).status().unwrap();
+        assert!(made.success(), "{}", file.display());
+    }
+    cluster.workers.push(WorkerProcess::start(&stuck, &cluster.token()));
+    cluster.answers_right(JSON);
+    let alone = cluster.diagnose_at(&[&cluster.workers[2].address], JSON);
+    alone.fails(3, &["3 of 3 units did not arrive", &cluster.workers[2].address, "did not advance for 8 s"]);
+}
+
+/// No other test of this process reads a store in it.
+#[test]
+fn the_steps_of_a_worker_are_those_of_reading_its_store() {
+    let data = TestCluster::start(0);
+    let folder = data.data();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let worker = runtime.block_on(WorkerStore::open(text(&folder), 1 << 30)).unwrap();
+    let before = worker.steps();
+    let limits =
+        ReadLimits { memory_bytes: 1 << 30, calls_max: 1 << 20, threads: std::num::NonZeroUsize::MIN };
+    let all = DiagnoseParams { baseline: BaselineMode::None, ..DiagnoseParams::default() };
+    StoredData::open(text(&folder), None, limits).unwrap().diagnose(&all).unwrap();
+    let steps = worker.steps() - before;
+    assert!(steps >= 3 * 4, "{steps}: rows of three files and a job, of each segment");
+}
+
+/// Copies a folder.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let target = to.join(path.file_name().unwrap());
+        match path.is_dir() {
+            true => copy(&path, &target),
+            false => drop(fs::copy(&path, &target).unwrap()),
+        }
+    }
 }
 
 #[test]
