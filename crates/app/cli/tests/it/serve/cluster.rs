@@ -1,7 +1,8 @@
 //! Workers as processes: the report is that of threads, byte for byte, whatever happens to them.
 
+use super::Running;
 use super::store_commands::text;
-use super::stored::{of_store, start};
+use super::stored::{of_store, service_part, start};
 use crate::outcome::{Outcome, command, laggard};
 use laggard_params::{BaselineMode, DiagnoseParams};
 use laggard_server::{ReadLimits, StoredData, WorkerStore};
@@ -54,6 +55,11 @@ impl TestCluster {
     fn start(workers: usize) -> TestCluster {
         let folder = tempfile::tempdir().unwrap();
         start(&folder.path().join("data"), &[]).stop();
+        TestCluster::of(folder, workers)
+    }
+
+    /// Workers of the store in a folder.
+    fn of(folder: tempfile::TempDir, workers: usize) -> TestCluster {
         fs::write(folder.path().join("token"), "secret\n").unwrap();
         let mut cluster = TestCluster { folder, workers: Vec::new() };
         cluster.workers =
@@ -111,6 +117,34 @@ fn one_and_three_workers_answer_as_threads_do() {
         ] {
             cluster.answers_right(question);
         }
+    }
+}
+
+/// Two services have the same calls, and all but the first have arrived late.
+#[test]
+fn late_spans_and_services_that_tie_are_answered_as_threads_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = ["--set", "store.keep_for=off", "--set", "store.upkeep=1h"];
+    let server = Running::start(&folder.path().join("data"), &settings);
+    let (web, db) = (service_part(0), service_part(1));
+    let span = |number: u8| format!("\"spanId\":\"{number:016x}\"");
+    let twin = db.replace("\"db\"", "\"aa\"").replace("db-1", "aa-1").replace(&span(3), &span(4));
+    for imported in [web, db, twin] {
+        assert_eq!(server.request("http", "POST", "/api/v1/import", &[], &imported).status, 200);
+        assert_eq!(server.post("/api/v1/flush").status, 204);
+    }
+    server.stop();
+    let cluster = TestCluster::of(folder, 2);
+    let report = of_store(&cluster.data(), JSON).stdout;
+    assert!(report.contains("\"aa\"") && report.contains("\"db\""), "{report}");
+    let (since, until) = ("2026-01-12T09:06:00Z", "2026-01-12T09:05:00Z");
+    for question in [
+        JSON,
+        &["diagnose", "--since", since, "--baseline", "none", "--output", "json"],
+        &["diagnose", "--until", until, "--baseline-rest", "--service", "web", "--output", "json"],
+    ] {
+        cluster.answers_right(question);
+        cluster.answers_right(&[question, &["--calls-max", "150"]].concat());
     }
 }
 
