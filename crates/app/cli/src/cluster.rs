@@ -11,7 +11,7 @@ use std::io::{self, Read, Write};
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use tokio::net::TcpListener;
 
 const EXAMPLES: &str = "Examples:
@@ -52,6 +52,13 @@ pub(crate) struct WorkersOfStore {
 }
 
 impl WorkersOfStore {
+    /// Begins what [`cluster`](WorkersOfStore::cluster) needs, if workers are named.
+    pub(crate) fn begin(&self) {
+        if !self.workers.is_empty() {
+            begin_build();
+        }
+    }
+
     /// The workers, if some are named.
     pub(crate) fn cluster(&self) -> Result<Option<Arc<Cluster>>, CommandError> {
         let Some(file) = self.worker_token_file.as_deref() else { return Ok(None) };
@@ -70,8 +77,8 @@ fn token_in(file: &Path) -> Result<String, CommandError> {
     }
 }
 
-/// Which build this program is: its version, and a checksum of its file.
-fn build() -> Result<String, CommandError> {
+/// Which build this program is: its version, and a checksum of its file, which is as large as the program and read once.
+static BUILD: LazyLock<Result<String, String>> = LazyLock::new(|| {
     let checksum = || -> io::Result<u32> {
         let mut file = File::open(std::env::current_exe()?)?;
         let (mut buffer, mut checksum) = (vec![0; 1 << 20], 0);
@@ -82,10 +89,17 @@ fn build() -> Result<String, CommandError> {
             }
         }
     };
-    let checksum = checksum().map_err(|error| {
-        CommandError::unreadable(format!("this program's own file cannot be read: {error}"))
-    })?;
+    let checksum = checksum().map_err(|error| format!("this program's own file cannot be read: {error}"))?;
     Ok(format!("{}-{checksum:08x}", env!("CARGO_PKG_VERSION")))
+});
+
+/// Begins to read this program's file, so that [`build`] need not wait for it after the store was opened.
+fn begin_build() {
+    std::thread::spawn(|| LazyLock::force(&BUILD).is_ok());
+}
+
+fn build() -> Result<String, CommandError> {
+    BUILD.clone().map_err(CommandError::unreadable)
 }
 
 /// The store of a worker.
@@ -97,6 +111,10 @@ impl RoundSource for StoreRounds {
         let round = self.0.round(sent).await.map_err(|error| error.to_string())?;
         Ok(Arc::new(round))
     }
+
+    fn steps(&self) -> u64 {
+        self.0.steps()
+    }
 }
 
 /// Memory for decoded data and indexes of a worker, bytes.
@@ -104,8 +122,8 @@ const MEMORY_BYTES: u64 = 2 << 30;
 
 pub(crate) fn run(arguments: &WorkerArguments) -> Result<Status, CommandError> {
     let threads = arguments.threads.unwrap_or_else(available_threads);
-    let settings =
-        WorkerSettings { token: token_in(&arguments.token_file)?, build: build()?, at_once: threads.get() };
+    let token = token_in(&arguments.token_file)?;
+    begin_build();
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let builder = builder.worker_threads(2).max_blocking_threads(threads.get() + 2).enable_all();
     let runtime =
@@ -120,6 +138,7 @@ pub(crate) fn run(arguments: &WorkerArguments) -> Result<Status, CommandError> {
         let (address, listener) = listening
             .await
             .map_err(|error| CommandError::unreadable(format!("{}: {error}", arguments.listen)))?;
+        let settings = WorkerSettings { token, build: build()?, at_once: threads.get() };
         let stop = stopped().map_err(|error| CommandError::unreadable(format!("no signals: {error}")))?;
         // A closed standard error does not matter.
         let _ = writeln!(io::stderr(), "laggard worker: {address} reads {}", arguments.store);

@@ -46,6 +46,8 @@ impl StoredFolder {
             calls_max: self.calls_max.map_or(CALLS_MAX, NonZeroU64::get),
             threads: run.threads(),
         };
+        #[cfg(feature = "cluster")]
+        self.workers.begin();
         let data = StoredData::open(folder, tenant, limits).map_err(CommandError::unreadable)?;
         #[cfg(feature = "cluster")]
         let data = match self.workers.cluster()? {

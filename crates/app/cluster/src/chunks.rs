@@ -6,6 +6,9 @@ use std::fmt;
 /// Most bytes of a chunk.
 pub(crate) const CHUNK_BYTES_MAX: usize = 1 << 20;
 
+/// Most chunks of a part: 1 GiB. The largest segments have parts of a tenth of that.
+const CHUNKS_MAX: u32 = 1 << 10;
+
 /// A chunk of what a worker answers for a unit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Chunk {
@@ -18,6 +21,14 @@ pub(crate) struct Chunk {
     /// CRC-32C of the bytes.
     pub(crate) crc32c: u32,
     pub(crate) bytes: Vec<u8>,
+}
+
+/// A row that a worker sends.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum WorkerRow {
+    Chunk(Chunk),
+    /// It has advanced since its last row; names one of its units.
+    Advanced(u32),
 }
 
 /// What a worker answers for a unit.
@@ -38,6 +49,8 @@ pub(crate) enum ChunkError {
     Unknown(u32),
     /// A chunk of a unit that had arrived before, by the index of the unit.
     Twice(u32),
+    /// A part that would have more than [`CHUNKS_MAX`] chunks, by the index of its unit and the number of chunks.
+    TooLarge(u32, u32),
 }
 
 impl fmt::Display for ChunkError {
@@ -48,13 +61,21 @@ impl fmt::Display for ChunkError {
                 write!(f, "there is a result of unit {unit}, which was not asked for")
             }
             ChunkError::Twice(unit) => write!(f, "a chunk of the result of unit {unit} arrived twice"),
+            ChunkError::TooLarge(unit, chunks) => write!(
+                f,
+                "the result of unit {unit} is to have {chunks} chunks of {CHUNK_BYTES_MAX} bytes; at most {CHUNKS_MAX} are accepted"
+            ),
         }
     }
 }
 
 impl UnitAnswer {
-    /// The answer for a unit as chunks, at least one.
+    /// The answer for a unit as chunks, at least one. A part that the root would not accept counts as unreadable.
     pub(crate) fn into_chunks(self, unit: u32) -> Vec<Chunk> {
+        self.into_chunks_within(unit, CHUNKS_MAX as usize * CHUNK_BYTES_MAX)
+    }
+
+    fn into_chunks_within(self, unit: u32, bytes_max: usize) -> Vec<Chunk> {
         let chunk = |number: usize, total: usize, bytes: &[u8]| Chunk {
             unit,
             number: number as u32,
@@ -65,6 +86,10 @@ impl UnitAnswer {
         match self {
             UnitAnswer::Unreadable(reason) => vec![chunk(0, 0, reason.as_bytes())],
             UnitAnswer::Part(part) if part.is_empty() => vec![chunk(0, 1, &part)],
+            UnitAnswer::Part(part) if part.len() > bytes_max => {
+                let reason = format!("its result has {} bytes, more than {bytes_max}", part.len());
+                vec![chunk(0, 0, reason.as_bytes())]
+            }
             UnitAnswer::Part(part) => {
                 let total = part.len().div_ceil(CHUNK_BYTES_MAX);
                 let chunks = part.chunks(CHUNK_BYTES_MAX).enumerate();
@@ -83,8 +108,8 @@ pub(crate) struct Assembler {
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum UnitState {
     Missing,
-    /// The chunks by their numbers.
-    Begun(Vec<Option<Vec<u8>>>),
+    /// How many chunks there are, and those that arrived, by their numbers.
+    Begun(u32, BTreeMap<u32, Vec<u8>>),
     Answered,
 }
 
@@ -96,7 +121,7 @@ impl Assembler {
 
     /// Adds a chunk; returns the answer that it completes.
     pub(crate) fn add(&mut self, chunk: Chunk) -> Result<Option<UnitAnswer>, ChunkError> {
-        if crc32c::crc32c(&chunk.bytes) != chunk.crc32c {
+        if chunk.bytes.len() > CHUNK_BYTES_MAX || crc32c::crc32c(&chunk.bytes) != chunk.crc32c {
             return Err(ChunkError::Damaged);
         }
         let state = self.units.get_mut(&chunk.unit).ok_or(ChunkError::Unknown(chunk.unit))?;
@@ -108,21 +133,23 @@ impl Assembler {
                 _ => Err(ChunkError::Twice(chunk.unit)),
             };
         }
-        if *state == UnitState::Missing {
-            *state = UnitState::Begun(vec![None; chunk.total as usize]);
+        if chunk.total > CHUNKS_MAX {
+            return Err(ChunkError::TooLarge(chunk.unit, chunk.total));
         }
-        let UnitState::Begun(chunks) = state else { return Err(ChunkError::Twice(chunk.unit)) };
-        if chunks.len() != chunk.total as usize {
+        if *state == UnitState::Missing {
+            *state = UnitState::Begun(chunk.total, BTreeMap::new());
+        }
+        let UnitState::Begun(total, chunks) = state else { return Err(ChunkError::Twice(chunk.unit)) };
+        if *total != chunk.total || chunk.number >= *total {
             return Err(ChunkError::Damaged);
         }
-        let slot = chunks.get_mut(chunk.number as usize).ok_or(ChunkError::Damaged)?;
-        if slot.replace(chunk.bytes).is_some() {
+        if chunks.insert(chunk.number, chunk.bytes).is_some() {
             return Err(ChunkError::Twice(chunk.unit));
         }
-        if chunks.iter().any(Option::is_none) {
+        if chunks.len() < *total as usize {
             return Ok(None);
         }
-        let part = chunks.drain(..).flatten().collect::<Vec<_>>().concat();
+        let part = std::mem::take(chunks).into_values().collect::<Vec<_>>().concat();
         *state = UnitState::Answered;
         Ok(Some(UnitAnswer::Part(part)))
     }
@@ -193,5 +220,32 @@ mod tests {
         let mut assembler = Assembler::new([0]);
         assert_eq!(assembler.add(chunk.clone()), Ok(None));
         assert_eq!(assembler.add(Chunk { number: 1, total: 3, ..chunk }), Err(ChunkError::Damaged));
+    }
+
+    #[test]
+    fn a_part_that_would_be_too_large_is_an_error_at_both_sides() {
+        let added = |total: u32| {
+            let chunk = UnitAnswer::Part(part(1)).into_chunks(0).remove(0);
+            Assembler::new([0]).add(Chunk { total, ..chunk })
+        };
+        assert_eq!(added(CHUNKS_MAX), Ok(None));
+        assert_eq!(added(CHUNKS_MAX + 1), Err(ChunkError::TooLarge(0, CHUNKS_MAX + 1)));
+        assert_eq!(added(u32::MAX), Err(ChunkError::TooLarge(0, u32::MAX)));
+        let bytes = vec![0; CHUNK_BYTES_MAX + 1];
+        let large = Chunk { unit: 0, number: 0, total: 1, crc32c: crc32c::crc32c(&bytes), bytes };
+        assert_eq!(Assembler::new([0]).add(large), Err(ChunkError::Damaged));
+        let sent = |bytes: usize| UnitAnswer::Part(part(bytes)).into_chunks_within(0, 10);
+        assert_eq!(sent(10).len(), 1);
+        let reason = UnitAnswer::Unreadable("its result has 11 bytes, more than 10".to_owned());
+        assert_eq!(Assembler::new([0]).add(sent(11).remove(0)), Ok(Some(reason)));
+    }
+
+    #[test]
+    fn what_is_allocated_is_what_arrived() {
+        let chunk = UnitAnswer::Part(part(1)).into_chunks(0).remove(0);
+        let mut assembler = Assembler::new([0]);
+        assert_eq!(assembler.add(Chunk { total: CHUNKS_MAX, number: 5, ..chunk }), Ok(None));
+        let begun = UnitState::Begun(CHUNKS_MAX, BTreeMap::from([(5, part(1))]));
+        assert_eq!(assembler.units.get(&0), Some(&begun));
     }
 }

@@ -31,6 +31,10 @@ pub trait RoundSource: Send + Sync {
     /// # Errors
     /// When the round cannot be computed here.
     async fn round(&self, sent: &[u8]) -> Result<Arc<dyn RoundUnits>, String>;
+
+    /// A counter that grows while this process computes, whatever it is for. A worker at which it does not grow for 8 s counts as
+    /// stuck.
+    fn steps(&self) -> u64;
 }
 
 /// A round at a worker.

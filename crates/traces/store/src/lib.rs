@@ -35,6 +35,7 @@ mod recovery;
 mod segments;
 mod settings;
 mod state;
+mod steps;
 mod store;
 mod units;
 #[cfg(test)]
@@ -54,6 +55,7 @@ pub use location::DataLocation;
 pub use segments::{DurableFolder, SegmentFigures, Segments, StoreReader, Views};
 pub use settings::StoreSettings;
 pub use state::{StoreIssue, StoreState};
+pub use steps::steps_done;
 pub use store::Store;
 pub use units::StoredUnits;
 pub use view::{KnownSegments, StoredTrace, View, WrittenSegments};

@@ -106,6 +106,11 @@ impl Failures {
         failures.entry(worker).or_insert_with(|| reason(error));
     }
 
+    /// Whether something went wrong with a worker.
+    pub(crate) fn has(&self, worker: usize) -> bool {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).contains_key(&worker)
+    }
+
     /// By the index of the worker.
     pub(crate) fn all(&self) -> BTreeMap<usize, String> {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()

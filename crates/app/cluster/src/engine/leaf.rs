@@ -1,6 +1,6 @@
 //! The one leaf of every plan: units in, numbered chunks of their parts out.
 
-use crate::chunks::{Chunk, UnitAnswer};
+use crate::chunks::{Chunk, UnitAnswer, WorkerRow};
 use crate::{RoundSource, RoundUnits};
 use datafusion::arrow::array::{Array, AsArray, BinaryArray, RecordBatch, UInt32Array};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, UInt32Type};
@@ -12,17 +12,25 @@ use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use datafusion_proto::physical_plan::{PhysicalExtensionCodec, PhysicalProtoConverterExtension};
+use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
 use laggard_engine::{UnitId, put_unit, read_unit};
 use laggard_wire::{PackedReader, Unpacked, put_varint};
 use std::fmt;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 static SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
     let numbers = ["unit", "number", "total", "crc32c"].map(|name| Field::new(name, DataType::UInt32, false));
     let bytes = Field::new("bytes", DataType::Binary, false);
     Arc::new(Schema::new(numbers.into_iter().chain([bytes]).collect::<Vec<_>>()))
 });
+
+/// A worker that computes, and has nothing to send, says so often that it advances.
+const ADVANCED_EVERY: Duration = Duration::from_secs(1);
+
+/// Instead of a chunk's number: the row says that the worker advances.
+const ADVANCED: u32 = u32::MAX;
 
 /// Units with their indices in the round.
 pub(super) type IndexedUnits = Vec<(u32, UnitId)>;
@@ -97,15 +105,49 @@ impl ExecutionPlan for UnitsExec {
             return internal_err!("units are computed at workers");
         };
         let (sent, units) = (Arc::clone(&self.round), self.units.clone());
+        let (first, source) = (units.first().map(|&(index, _)| index), Arc::clone(&rounds));
         let opened = async move {
             let round = rounds.round(&sent).await.map_err(|error| exec_datafusion_err!("{error}"))?;
             let answers = units.into_iter().map(move |(index, unit)| answer(Arc::clone(&round), index, unit));
             let answers = futures::stream::iter(answers).buffer_unordered(at_once);
-            Ok::<_, DataFusionError>(answers.flat_map(|chunks| futures::stream::iter(chunks).map(batch)))
+            Ok::<_, DataFusionError>(
+                answers.flat_map(|chunks| {
+                    futures::stream::iter(chunks).map(|chunk| batch(WorkerRow::Chunk(chunk)))
+                }),
+            )
         };
-        let batches = futures::stream::once(opened).try_flatten();
+        let batches = futures::stream::once(opened).try_flatten().boxed();
+        let batches = match first {
+            Some(unit) => with_advances(batches, source, unit),
+            None => batches,
+        };
         Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&SCHEMA), batches)))
     }
+}
+
+/// Rows, and between them a row for each second in which the process advanced and sent none.
+fn with_advances(
+    batches: BoxStream<'static, Result<RecordBatch>>,
+    source: Arc<dyn RoundSource>,
+    unit: u32,
+) -> BoxStream<'static, Result<RecordBatch>> {
+    let start = (batches, source.steps());
+    let next = move |(mut batches, mut steps): (BoxStream<'static, _>, u64)| {
+        let source = Arc::clone(&source);
+        async move {
+            loop {
+                if let Ok(next) = tokio::time::timeout(ADVANCED_EVERY, batches.next()).await {
+                    return next.map(|batch| (batch, (batches, steps)));
+                }
+                let now = source.steps();
+                if now != steps {
+                    steps = now;
+                    return Some((batch(WorkerRow::Advanced(unit)), (batches, steps)));
+                }
+            }
+        }
+    };
+    futures::stream::unfold(start, next).boxed()
 }
 
 async fn answer(round: Arc<dyn RoundUnits>, index: u32, unit: UnitId) -> Vec<Chunk> {
@@ -116,8 +158,12 @@ async fn answer(round: Arc<dyn RoundUnits>, index: u32, unit: UnitId) -> Vec<Chu
     answer.into_chunks(index)
 }
 
-/// A chunk as a row.
-fn batch(chunk: Chunk) -> Result<RecordBatch> {
+/// A batch of one row.
+fn batch(row: WorkerRow) -> Result<RecordBatch> {
+    let chunk = match row {
+        WorkerRow::Chunk(chunk) => chunk,
+        WorkerRow::Advanced(unit) => Chunk { unit, number: ADVANCED, total: 0, crc32c: 0, bytes: Vec::new() },
+    };
     let numbers = [chunk.unit, chunk.number, chunk.total, chunk.crc32c];
     let mut columns: Vec<Arc<dyn Array>> = Vec::new();
     columns.extend(numbers.map(|number| Arc::new(UInt32Array::from(vec![number])) as Arc<dyn Array>));
@@ -125,22 +171,22 @@ fn batch(chunk: Chunk) -> Result<RecordBatch> {
     Ok(RecordBatch::try_new(Arc::clone(&SCHEMA), columns)?)
 }
 
-/// The chunks of some rows.
-pub(super) fn chunks(batch: &RecordBatch) -> Result<Vec<Chunk>, String> {
+/// The rows of a batch.
+pub(super) fn rows(batch: &RecordBatch) -> Result<Vec<WorkerRow>, String> {
     let numbers: Option<Vec<&UInt32Array>> =
         (0..4).map(|column| batch.columns().get(column)?.as_primitive_opt::<UInt32Type>()).collect();
     let bytes = batch.columns().get(4).and_then(|column| column.as_binary_opt::<i32>());
     let (Some(numbers), Some(bytes)) = (numbers, bytes) else {
         return Err("workers: rows of other columns arrived".to_owned());
     };
-    let chunk = |row: usize| Chunk {
-        unit: numbers[0].value(row),
-        number: numbers[1].value(row),
-        total: numbers[2].value(row),
-        crc32c: numbers[3].value(row),
-        bytes: bytes.value(row).to_vec(),
+    let row = |row: usize| {
+        let [unit, number, total, crc32c] = [0, 1, 2, 3].map(|column| numbers[column].value(row));
+        match number {
+            ADVANCED => WorkerRow::Advanced(unit),
+            _ => WorkerRow::Chunk(Chunk { unit, number, total, crc32c, bytes: bytes.value(row).to_vec() }),
+        }
     };
-    Ok((0..batch.num_rows()).map(chunk).collect())
+    Ok((0..batch.num_rows()).map(row).collect())
 }
 
 /// Sends the leaf, and nothing else.

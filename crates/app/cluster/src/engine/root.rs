@@ -1,9 +1,9 @@
 //! The process that asks: a plan of one stage, with a task for each worker.
 
 use super::channel::{Connections, Failures, Resolver};
-use super::leaf::{IndexedUnits, UnitsCodec, UnitsExec, chunks};
+use super::leaf::{IndexedUnits, UnitsCodec, UnitsExec, rows};
 use crate::ClusterSettings;
-use crate::chunks::Chunk;
+use crate::chunks::WorkerRow;
 use async_trait::async_trait;
 use datafusion::catalog::Session;
 use datafusion::common::{DFSchema, DataFusionError, Result};
@@ -16,8 +16,8 @@ use datafusion_distributed::{
     DistributedExt, DistributedLeafExec, NetworkCoalesceExec, RouteTasksEvent, RouteTasksEventResponse,
     SessionStateBuilderExt, WorkerResolver,
 };
+use futures::StreamExt;
 use futures::stream::BoxStream;
-use futures::{StreamExt, TryStreamExt};
 use std::sync::Arc;
 use url::Url;
 
@@ -30,7 +30,7 @@ pub(crate) struct Assigned {
 
 /// An attempt that runs; it ends when it is dropped.
 pub(crate) struct Running {
-    pub(crate) chunks: BoxStream<'static, Result<Vec<Chunk>, String>>,
+    pub(crate) rows: BoxStream<'static, Result<Vec<WorkerRow>, String>>,
     pub(crate) failures: Failures,
 }
 
@@ -58,13 +58,12 @@ impl EngineRoot {
         let resolver = Resolver { connections: self.connections.clone(), failures: failures.clone() };
         let batches = stream(round, assigned, resolver).await;
         let batches = batches.map_err(|error| format!("workers: {error}"))?;
-        let chunks = batches.map_err(|error| format!("workers: {error}"));
-        Ok(Running { chunks: chunks.map(|batch| chunks_of(batch?)).boxed(), failures })
+        let rows = batches.map(|batch| match batch {
+            Ok(batch) => rows(&batch),
+            Err(error) => Err(format!("workers: {error}")),
+        });
+        Ok(Running { rows: rows.boxed(), failures })
     }
-}
-
-fn chunks_of(batch: datafusion::arrow::array::RecordBatch) -> Result<Vec<Chunk>, String> {
-    chunks(&batch)
 }
 
 async fn stream(

@@ -9,10 +9,12 @@ use super::shared::{SegmentsInner, SliceKey};
 use super::spans_file::{self, SpanTable, TraceFilter};
 use super::table::FileRanges;
 use super::trace_index::TraceIndex;
+use crate::steps::step;
 use bytes::Bytes;
+use futures::StreamExt;
 use laggard_engine::{RequestSlice, SlicedRequest};
 use laggard_model::{Names, SpanEvent, Timestamp, TraceId};
-use object_store::ObjectStoreExt;
+use object_store::{GetResultPayload, ObjectStoreExt};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -38,7 +40,9 @@ impl Selection {
 pub(crate) async fn busy<T: Send + 'static>(
     job: impl FnOnce() -> Result<T, SegmentError> + Send + 'static,
 ) -> Result<T, SegmentError> {
-    match tokio::task::spawn_blocking(job).await {
+    let ended = tokio::task::spawn_blocking(job).await;
+    step();
+    match ended {
         Ok(done) => done,
         Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
         Err(_) => Err(SegmentError::Storage("the program is shutting down".to_owned())),
@@ -66,7 +70,11 @@ impl Segment {
 impl SegmentsInner {
     /// All bytes of a file; they may be damaged.
     async fn bytes(&self, segment: &Segment, kind: FileKind) -> Result<Bytes, SegmentError> {
-        Ok(self.objects.get(&segment.path(kind)).await?.bytes().await?)
+        let mut found = self.objects.get(&segment.path(kind)).await?;
+        if let GetResultPayload::Stream(parts) = found.payload {
+            found.payload = GetResultPayload::Stream(parts.inspect(|_| step()).boxed());
+        }
+        Ok(found.bytes().await?)
     }
 
     /// Some bytes of the file whose rows have traces; they may be damaged.

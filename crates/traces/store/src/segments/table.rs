@@ -2,13 +2,14 @@
 
 use super::error::SegmentError;
 use super::manifest::{FORMAT, FileEntry};
+use crate::steps::step;
 use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
 };
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
@@ -261,7 +262,7 @@ pub(crate) fn batches(
     metadata: ArrowReaderMetadata,
     columns: &[Column],
     row_groups: Option<Vec<usize>>,
-) -> Result<ParquetRecordBatchReader, SegmentError> {
+) -> Result<impl Iterator<Item = Result<RecordBatch, ArrowError>> + use<>, SegmentError> {
     let read = columns.iter().filter(|column| column.read).map(|column| column.field.name().as_str());
     let names = read.flat_map(|name| [name, name_in_format_1(name)]);
     let mask = ProjectionMask::columns(metadata.parquet_schema(), names);
@@ -272,5 +273,5 @@ pub(crate) fn batches(
         Some(groups) => builder.with_row_groups(groups),
         None => builder,
     };
-    Ok(builder.build()?)
+    Ok(builder.build()?.inspect(|_| step()))
 }

@@ -1,8 +1,11 @@
 //! Workers as processes: the report is that of threads, byte for byte, whatever happens to them.
 
+use super::Running;
 use super::store_commands::text;
-use super::stored::{of_store, start};
+use super::stored::{of_store, service_part, start};
 use crate::outcome::{Outcome, command, laggard};
+use laggard_params::{BaselineMode, DiagnoseParams};
+use laggard_server::{ReadLimits, StoredData, WorkerStore};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -52,6 +55,11 @@ impl TestCluster {
     fn start(workers: usize) -> TestCluster {
         let folder = tempfile::tempdir().unwrap();
         start(&folder.path().join("data"), &[]).stop();
+        TestCluster::of(folder, workers)
+    }
+
+    /// Workers of the store in a folder.
+    fn of(folder: tempfile::TempDir, workers: usize) -> TestCluster {
         fs::write(folder.path().join("token"), "secret\n").unwrap();
         let mut cluster = TestCluster { folder, workers: Vec::new() };
         cluster.workers =
@@ -112,6 +120,34 @@ fn one_and_three_workers_answer_as_threads_do() {
     }
 }
 
+/// Two services have the same calls, and all but the first have arrived late.
+#[test]
+fn late_spans_and_services_that_tie_are_answered_as_threads_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = ["--set", "store.keep_for=off", "--set", "store.upkeep=1h"];
+    let server = Running::start(&folder.path().join("data"), &settings);
+    let (web, db) = (service_part(0), service_part(1));
+    let span = |number: u8| format!("\"spanId\":\"{number:016x}\"");
+    let twin = db.replace("\"db\"", "\"aa\"").replace("db-1", "aa-1").replace(&span(3), &span(4));
+    for imported in [web, db, twin] {
+        assert_eq!(server.request("http", "POST", "/api/v1/import", &[], &imported).status, 200);
+        assert_eq!(server.post("/api/v1/flush").status, 204);
+    }
+    server.stop();
+    let cluster = TestCluster::of(folder, 2);
+    let report = of_store(&cluster.data(), JSON).stdout;
+    assert!(report.contains("\"aa\"") && report.contains("\"db\""), "{report}");
+    let (since, until) = ("2026-01-12T09:06:00Z", "2026-01-12T09:05:00Z");
+    for question in [
+        JSON,
+        &["diagnose", "--since", since, "--baseline", "none", "--output", "json"],
+        &["diagnose", "--until", until, "--baseline-rest", "--service", "web", "--output", "json"],
+    ] {
+        cluster.answers_right(question);
+        cluster.answers_right(&[question, &["--calls-max", "150"]].concat());
+    }
+}
+
 #[test]
 fn a_killed_worker_is_replaced_by_the_others() {
     let mut cluster = TestCluster::start(3);
@@ -140,6 +176,52 @@ fn a_stopped_worker_is_replaced_by_the_others() {
     assert!(begun.elapsed() < ANSWERED_WITHIN, "{:?}", begun.elapsed());
     cluster.workers.iter().for_each(|worker| worker.signal(Signal::CONT));
     cluster.answers_right(JSON);
+}
+
+#[test]
+fn a_worker_whose_files_do_not_answer_is_replaced_by_the_others() {
+    let mut cluster = TestCluster::start(2);
+    // It opens them without end, as those of a file server that is gone, and its connections live.
+    let stuck = cluster.folder.path().join("stuck");
+    copy(&cluster.data(), &stuck);
+    for file in super::store_commands::files(&stuck, ".parquet") {
+        fs::remove_file(&file).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&file).status().unwrap();
+        assert!(made.success(), "{}", file.display());
+    }
+    cluster.workers.push(WorkerProcess::start(&stuck, &cluster.token()));
+    cluster.answers_right(JSON);
+    let alone = cluster.diagnose_at(&[&cluster.workers[2].address], JSON);
+    alone.fails(3, &["3 of 3 units did not arrive", &cluster.workers[2].address, "did not advance for 8 s"]);
+}
+
+/// No other test of this process reads a store in it.
+#[test]
+fn the_steps_of_a_worker_are_those_of_reading_its_store() {
+    let data = TestCluster::start(0);
+    let folder = data.data();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let worker = runtime.block_on(WorkerStore::open(text(&folder), 1 << 30)).unwrap();
+    let before = worker.steps();
+    let limits =
+        ReadLimits { memory_bytes: 1 << 30, calls_max: 1 << 20, threads: std::num::NonZeroUsize::MIN };
+    let all = DiagnoseParams { baseline: BaselineMode::None, ..DiagnoseParams::default() };
+    StoredData::open(text(&folder), None, limits).unwrap().diagnose(&all).unwrap();
+    let steps = worker.steps() - before;
+    assert!(steps >= 3 * 4, "{steps}: rows of three files and a job, of each segment");
+}
+
+/// Copies a folder.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let target = to.join(path.file_name().unwrap());
+        match path.is_dir() {
+            true => copy(&path, &target),
+            false => drop(fs::copy(&path, &target).unwrap()),
+        }
+    }
 }
 
 #[test]

@@ -140,14 +140,20 @@ impl TenantQueries {
             }
             progress.done(done);
         }
-        self.set_reserved(None);
-        let memory = self.memory.reserve_for_question(QUESTION_BYTES.of(&all));
-        self.set_reserved(Some(progress.wait_for(&self.handle, async { Ok(memory.await?) })?));
+        self.reserve(QUESTION_BYTES.of(&all), progress)?;
         progress.stage("assembling", 0)?;
         Ok(merge_slices(&self.cache, all, self.threads))
     }
 
-    pub(super) fn set_reserved(&self, reserved: Option<ReservedMemory>) {
+    /// Reserves memory for the requests of a question, instead of what is reserved for those before.
+    pub(super) fn reserve(&self, bytes: u64, progress: &Progress) -> Result<(), ApiError> {
+        self.set_reserved(None);
+        let memory = self.memory.reserve_for_question(bytes);
+        self.set_reserved(Some(progress.wait_for(&self.handle, async { Ok(memory.await?) })?));
+        Ok(())
+    }
+
+    fn set_reserved(&self, reserved: Option<ReservedMemory>) {
         *self.reserved.lock().expect("no thread panics while it holds the lock") = reserved;
     }
 

@@ -1,10 +1,12 @@
-//! Requests of windows that hold more than fits in memory: counted first, then taken within a limit of calls.
+//! Requests that workers read, or of windows that hold more than fits in memory: those are counted first, then taken within a limit of
+//! calls.
 
 use super::spans::TenantQueries;
 use crate::api::jobs::Progress;
 use crate::api::problem::ApiError;
 use crate::operations::QUESTION_BYTES;
 use laggard_engine::{Count, CountedKinds, Levels, Requests, StartRange, Take};
+use laggard_model::Timestamp;
 use laggard_params::Window;
 use std::sync::Arc;
 
@@ -43,13 +45,17 @@ impl TenantQueries {
     ) -> Result<Arc<Requests>, ApiError> {
         let view = self.views.newest();
         let fits = |window: &Window| view.spans_within(window.since, window.until) <= self.calls_max;
-        if self.workers.is_none() && windows.iter().all(fits) {
+        let all_fit = windows.iter().all(fits);
+        if self.workers.is_none() && all_fit {
             return self.requests(windows, progress);
         }
         if let Some(known) = self.last_selection(windows) {
             return Ok(known);
         }
-        let requests = Arc::new(self.in_two_rounds(windows, (asked, left_out), progress)?);
+        let requests = Arc::new(match all_fit {
+            true => self.in_one_round(windows, progress)?,
+            false => self.in_two_rounds(windows, (asked, left_out), progress)?,
+        });
         let last = LastSelection { windows: windows.to_vec(), requests: Arc::clone(&requests) };
         *self.last_selection.lock().expect("no thread panics while it holds the lock") = Some(last);
         Ok(requests)
@@ -64,26 +70,37 @@ impl TenantQueries {
         selected.as_ref().map(|last| Arc::clone(&last.requests))
     }
 
+    /// All requests of windows that fit into memory, read by workers: whole units, as threads read them.
+    fn in_one_round(&self, windows: &[Window], progress: &Progress) -> Result<Requests, ApiError> {
+        let mut units = self.views.newest().units(ranges(windows)).at(self.workers.clone());
+        let take = Take { read: vec![Timestamp::MIN..=Timestamp::MAX], levels: Levels::everything() };
+        progress.stage("reading requests", 0)?;
+        let taking =
+            async { Ok(units.fold_with_progress(take, &|done, all| progress.part(done, all)).await?) };
+        let mut selected = progress.wait_for(&self.handle, taking)?;
+        units.facts().for_each(|facts| selected.add_facts(facts));
+        let slices: Vec<_> = selected.into_slices().into_iter().map(Arc::new).collect();
+        self.reserve(QUESTION_BYTES.of(&slices), progress)?;
+        progress.stage("assembling", 0)?;
+        Ok(Requests::from_slices(slices, self.threads))
+    }
+
     fn in_two_rounds(
         &self,
         windows: &[Window],
         (asked, left_out): (&[Window], LeftOut),
         progress: &Progress,
     ) -> Result<Requests, ApiError> {
-        let range = |window: &Window| window.since..=window.until;
-        let read: Vec<StartRange> = windows.iter().map(range).collect();
+        let read = ranges(windows);
         let mut units = self.views.newest().units(read.clone()).at(self.workers.clone());
         progress.stage("counting requests", 0)?;
-        let count = Count { read: read.clone(), windows: asked.iter().map(range).collect() };
+        let count = Count { read: read.clone(), windows: ranges(asked) };
         let counting = async {
             Ok(units.fold_with_progress(count.clone(), &|done, all| progress.part(done, all)).await?)
         };
         let counts = progress.wait_for(&self.handle, counting)?;
         let take = Take { read, levels: left_out.levels(&counts, self.calls_max) };
-        self.set_reserved(None);
-        let bytes = QUESTION_BYTES.of_selected(counts.selected(&take.levels));
-        let memory = self.memory.reserve_for_question(bytes);
-        self.set_reserved(Some(progress.wait_for(&self.handle, async { Ok(memory.await?) })?));
+        self.reserve(QUESTION_BYTES.of_selected(counts.selected(&take.levels)), progress)?;
         progress.stage("reading requests", 0)?;
         let taking = async {
             Ok(units.fold_with_progress(take.clone(), &|done, all| progress.part(done, all)).await?)
@@ -93,4 +110,9 @@ impl TenantQueries {
         progress.stage("assembling", 0)?;
         Ok(Requests::from_selected(selected, &take, (&count, &counts), self.threads))
     }
+}
+
+/// Windows as starts of requests; both ends belong to them.
+fn ranges(windows: &[Window]) -> Vec<StartRange> {
+    windows.iter().map(|window| window.since..=window.until).collect()
 }

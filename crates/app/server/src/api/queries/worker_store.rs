@@ -1,7 +1,9 @@
 //! The stores that a worker opens for rounds of other processes: those below the location that it was configured with, and no others.
 
 use super::stored_data::{is_store, stores_of_tenants};
-use laggard_store::{DataLocation, SentRound, StoreError, StoreReader, StoreSettings, WorkerRound};
+use laggard_store::{
+    DataLocation, SentRound, StoreError, StoreReader, StoreSettings, WorkerRound, steps_done,
+};
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
@@ -36,6 +38,11 @@ impl WorkerStore {
         let sent = SentRound::decode(sent)?;
         let reader = self.reader(sent.folders()).await?;
         reader.worker_round(sent).await
+    }
+
+    /// A counter that grows while this process reads and computes.
+    pub fn steps(&self) -> u64 {
+        steps_done()
     }
 
     async fn reader(&self, folders: &[String]) -> Result<Arc<StoreReader>, StoreError> {

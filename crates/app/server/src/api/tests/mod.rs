@@ -17,6 +17,7 @@ mod server;
 mod signatures;
 mod tempo;
 mod two_rounds;
+mod workers;
 
 use crate::api::state::AppState;
 use crate::security::VisibleTenants;

@@ -1,6 +1,9 @@
 //! Units that did not arrive are computed again at other workers.
 
-use crate::chunks::{Assembler, UnitAnswer};
+#[cfg(test)]
+mod tests;
+
+use crate::chunks::{Assembler, Chunk, UnitAnswer, WorkerRow};
 use crate::engine::{Assigned, EngineRoot};
 use async_trait::async_trait;
 use futures::StreamExt;
@@ -16,8 +19,12 @@ const ATTEMPTS_MAX: usize = 3;
 /// A worker that failed is asked last for so long.
 const AVOIDED_FOR: Duration = Duration::from_secs(30);
 
-/// An attempt ends when no worker has answered for so long. Workers that are gone are noticed earlier, by their connections.
-const SILENCE_MAX: Duration = Duration::from_secs(60);
+/// A worker that has sent nothing for so long is stuck: while it computes, it says each second whether it advances. Workers that are gone are
+/// noticed earlier, by their connections. All attempts together end within 30 s where no worker answers.
+const SILENCE_MAX: Duration = Duration::from_secs(8);
+
+/// How often it is checked whether workers are silent.
+const CHECKED_EVERY: Duration = Duration::from_millis(500);
 
 /// How the workers are reached.
 #[derive(Clone, Debug)]
@@ -36,6 +43,7 @@ pub struct Cluster {
     engine: EngineRoot,
     /// When workers failed, by index.
     failed: Mutex<BTreeMap<usize, Instant>>,
+    silence_max: Duration,
 }
 
 impl Cluster {
@@ -51,7 +59,8 @@ impl Cluster {
         if let Some(twice) = names.iter().enumerate().find(|(index, name)| names[..*index].contains(name)) {
             return Err(format!("worker {} is named twice", twice.1));
         }
-        Ok(Cluster { names, engine: EngineRoot::new(settings)?, failed: Mutex::default() })
+        let engine = EngineRoot::new(settings)?;
+        Ok(Cluster { names, engine, failed: Mutex::default(), silence_max: SILENCE_MAX })
     }
 
     /// Workers that may be asked: those that have not failed recently, or all if all have.
@@ -83,50 +92,90 @@ impl Cluster {
         };
         let mut running = self.engine.start(round, assigned.iter().map(with_ids).collect()).await?;
         let mut assembler = Assembler::new(work.missing.iter().copied());
-        let mut silent = false;
+        let mut silence = Silence::new(&assigned, self.silence_max);
+        let mut checked = Instant::now();
         loop {
-            let chunks = match tokio::time::timeout(SILENCE_MAX, running.chunks.next()).await {
-                Ok(Some(chunks)) => chunks?,
+            let waited = Instant::now();
+            let next = tokio::time::timeout(CHECKED_EVERY, running.rows.next()).await;
+            // What this process did meanwhile, or whether it was stopped, says nothing about workers.
+            silence.waited += waited.elapsed().min(2 * CHECKED_EVERY);
+            match next {
                 Ok(None) => break,
-                Err(_) => {
-                    silent = true;
-                    break;
+                Ok(Some(rows)) => {
+                    for row in rows? {
+                        silence.note(&row);
+                        if let WorkerRow::Chunk(chunk) = row {
+                            work.add(&mut assembler, chunk, deliver)?;
+                        }
+                    }
                 }
-            };
-            for chunk in chunks {
-                let unit = chunk.unit;
-                match assembler.add(chunk).map_err(|error| format!("workers: {error}"))? {
-                    None => {}
-                    Some(UnitAnswer::Part(part)) => {
-                        deliver(part)?;
-                        work.missing.remove(&unit);
-                    }
-                    Some(UnitAnswer::Unreadable(reason)) => {
-                        work.unreadable.insert(unit, reason);
-                    }
+                Err(_) => {}
+            }
+            if checked.elapsed() >= CHECKED_EVERY {
+                checked = Instant::now();
+                let mut pending = waited_for(&assembler, &assigned).into_iter();
+                if pending.all(|worker| running.failures.has(worker) || silence.is_over(worker)) {
+                    break;
                 }
             }
         }
-        drop(running.chunks);
+        drop(running.rows);
         for (worker, reason) in running.failures.all() {
             self.note_failed(worker);
             work.reasons.insert(format!("{}: {reason}", self.names[worker]));
         }
-        let unanswered: BTreeSet<u32> = assembler.missing().collect();
-        for (worker, indices) in assigned {
-            if silent && indices.iter().any(|index| unanswered.contains(index)) {
+        for worker in waited_for(&assembler, &assigned) {
+            if !running.failures.has(worker) && silence.is_over(worker) {
                 self.note_failed(worker);
-                work.reasons.insert(format!(
-                    "{}: no answer for {} s",
-                    self.names[worker],
-                    SILENCE_MAX.as_secs()
-                ));
+                let name = &self.names[worker];
+                work.reasons.insert(format!("{name}: did not advance for {} s", self.silence_max.as_secs()));
             }
+        }
+        for (worker, indices) in assigned {
             for index in indices.into_iter().filter(|index| work.missing.contains(index)) {
                 work.tried.entry(index).or_default().insert(worker);
             }
         }
         Ok(())
+    }
+}
+
+/// Workers with units that are not answered, of the units by worker.
+fn waited_for(assembler: &Assembler, assigned: &BTreeMap<usize, Vec<u32>>) -> Vec<usize> {
+    let missing: BTreeSet<u32> = assembler.missing().collect();
+    let with_missing = assigned.iter().filter(|(_, units)| units.iter().any(|unit| missing.contains(unit)));
+    with_missing.map(|(&worker, _)| worker).collect()
+}
+
+/// How long workers have sent nothing while this process waited for them.
+struct Silence {
+    /// Which worker a unit is assigned to.
+    workers: BTreeMap<u32, usize>,
+    max: Duration,
+    /// How long this process has waited.
+    waited: Duration,
+    /// The same when a worker sent something, by worker.
+    heard: BTreeMap<usize, Duration>,
+}
+
+impl Silence {
+    fn new(assigned: &BTreeMap<usize, Vec<u32>>, max: Duration) -> Silence {
+        let of_worker = |(&worker, units): (&usize, &Vec<u32>)| {
+            units.iter().map(|&unit| (unit, worker)).collect::<Vec<_>>()
+        };
+        let workers = assigned.iter().flat_map(of_worker).collect();
+        Silence { workers, max, waited: Duration::ZERO, heard: BTreeMap::new() }
+    }
+
+    fn note(&mut self, row: &WorkerRow) {
+        let (WorkerRow::Chunk(Chunk { unit, .. }) | WorkerRow::Advanced(unit)) = row;
+        if let Some(&worker) = self.workers.get(unit) {
+            self.heard.insert(worker, self.waited);
+        }
+    }
+
+    fn is_over(&self, worker: usize) -> bool {
+        self.waited - self.heard.get(&worker).copied().unwrap_or_default() >= self.max
     }
 }
 
@@ -179,6 +228,27 @@ struct UnfinishedUnits {
 }
 
 impl UnfinishedUnits {
+    /// Adds a chunk; delivers the part that it completes.
+    fn add(
+        &mut self,
+        assembler: &mut Assembler,
+        chunk: Chunk,
+        deliver: &mut (dyn FnMut(Vec<u8>) -> Result<(), String> + Send),
+    ) -> Result<(), String> {
+        let unit = chunk.unit;
+        match assembler.add(chunk).map_err(|error| format!("workers: {error}"))? {
+            None => {}
+            Some(UnitAnswer::Part(part)) => {
+                deliver(part)?;
+                self.missing.remove(&unit);
+            }
+            Some(UnitAnswer::Unreadable(reason)) => {
+                self.unreadable.insert(unit, reason);
+            }
+        }
+        Ok(())
+    }
+
     /// The missing units by worker: in turn, at workers that have not been asked for them if there are some.
     fn assign(&self, workers: &[usize]) -> BTreeMap<usize, Vec<u32>> {
         let mut assigned: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
@@ -190,32 +260,5 @@ impl UnfinishedUnits {
             }
         }
         assigned
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn units_go_to_workers_in_turn_and_again_to_others() {
-        let mut work = UnfinishedUnits { missing: (0..5).collect(), ..UnfinishedUnits::default() };
-        assert_eq!(work.assign(&[0, 1]), BTreeMap::from([(0, vec![0, 2, 4]), (1, vec![1, 3])]));
-        work.missing = BTreeSet::from([1, 3, 4]);
-        work.tried = BTreeMap::from([(1, BTreeSet::from([0])), (3, BTreeSet::from([0, 1]))]);
-        assert_eq!(work.assign(&[0, 1]), BTreeMap::from([(0, vec![4]), (1, vec![1, 3])]));
-        assert_eq!(work.assign(&[2]), BTreeMap::from([(2, vec![1, 3, 4])]));
-    }
-
-    #[test]
-    fn a_worker_that_failed_gets_units_last() {
-        let workers = ["127.0.0.1:1", "127.0.0.1:2"].map(str::to_owned).to_vec();
-        let settings = ClusterSettings { workers, token: "t".to_owned(), build: "b".to_owned() };
-        let cluster = Cluster::new(&settings).unwrap();
-        assert_eq!(cluster.usable(), [0, 1]);
-        cluster.note_failed(0);
-        assert_eq!(cluster.usable(), [1]);
-        cluster.note_failed(1);
-        assert_eq!(cluster.usable(), [0, 1]);
     }
 }
