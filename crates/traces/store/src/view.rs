@@ -115,7 +115,18 @@ impl View {
         since: Timestamp,
         until: Timestamp,
     ) -> Result<Vec<Arc<RequestSlice>>, StoreError> {
-        self.sampled_requests(since, until, 0).await
+        self.requests_within(&[since..=until]).await
+    }
+
+    /// The same of several windows: a request that lies in more than one of them is in one slice only.
+    ///
+    /// # Errors
+    /// As above.
+    pub async fn requests_within(
+        &self,
+        windows: &[StartRange],
+    ) -> Result<Vec<Arc<RequestSlice>>, StoreError> {
+        self.read_requests(windows, 0).await
     }
 
     /// A fair sample of them: one in 2^`levels`, the same ones each time; only the sample, and a few segments, are in memory. Facts are
@@ -129,11 +140,19 @@ impl View {
         until: Timestamp,
         levels: u32,
     ) -> Result<Vec<Arc<RequestSlice>>, StoreError> {
-        let mut reading = ViewReader::new(self, since, until);
+        self.read_requests(&[since..=until], levels).await
+    }
+
+    async fn read_requests(
+        &self,
+        windows: &[StartRange],
+        levels: u32,
+    ) -> Result<Vec<Arc<RequestSlice>>, StoreError> {
+        let mut reading = ViewReader::over(self, windows);
         loop {
-            let segments = reading.segments(&[SegmentKind::Traces], since, until);
+            let segments = reading.segments(&[SegmentKind::Traces], windows);
             let read = async {
-                let late = self.shared.late_spans_near(&reading.manifest, &[since..=until]).await?;
+                let late = self.shared.late_spans_near(&reading.manifest, windows).await?;
                 let slices = self.shared.slices_with_late(&late, &segments, levels).await?;
                 Ok::<_, LocatedError>((slices, late))
             };
@@ -184,7 +203,7 @@ impl View {
     ) -> Result<Vec<Arc<SliceSummary>>, StoreError> {
         let mut reading = ViewReader::new(self, since, until);
         loop {
-            let segments = reading.segments(&[SegmentKind::Traces], since, until);
+            let segments = reading.segments(&[SegmentKind::Traces], &[since..=until]);
             let read = async {
                 let late = self.shared.late_spans_near(&reading.manifest, &[since..=until]).await?;
                 self.shared.summaries_of(&late, &segments, interval).await
@@ -238,7 +257,7 @@ impl View {
         let word: Arc<str> = word.to_ascii_lowercase().into();
         let mut reading = ViewReader::new(self, since, until);
         let mut found = HashSet::new();
-        for segment in reading.segments(&[SegmentKind::Events], since, until) {
+        for segment in reading.segments(&[SegmentKind::Events], &[since..=until]) {
             match self.shared.traces_that_logged(&segment, since, until, Arc::clone(&word)).await {
                 Ok(traces) => found.extend(traces),
                 Err(failure) => reading.continue_without(LocatedError { segment, failure }).await?,
@@ -261,7 +280,7 @@ impl View {
         let mut waiting: Vec<(SampleRow, usize)> = Vec::new();
         let mut texts: Vec<Samples> = Vec::new();
         let mut notes = Losses::none();
-        let mut segments = reading.segments(&[SegmentKind::Samples], since, until);
+        let mut segments = reading.segments(&[SegmentKind::Samples], &[since..=until]);
         segments.sort_by_key(|segment| (segment.first(), segment.order));
         for (at_segment, segment) in segments.iter().enumerate() {
             emit_samples(&mut waiting, &texts, segment.first(), sink);
@@ -337,8 +356,11 @@ impl ViewReader {
     }
 
     /// Segments of some kinds that may hold rows of a window.
-    fn segments(&self, kinds: &[SegmentKind], since: Timestamp, until: Timestamp) -> Vec<Arc<Segment>> {
-        let filter = |segment: &&Arc<Segment>| kinds.contains(&segment.kind) && segment.meets(since, until);
+    fn segments(&self, kinds: &[SegmentKind], times: &[StartRange]) -> Vec<Arc<Segment>> {
+        let filter = |segment: &&Arc<Segment>| {
+            kinds.contains(&segment.kind)
+                && times.iter().any(|time| segment.meets(*time.start(), *time.end()))
+        };
         self.manifest.segments.iter().filter(filter).cloned().collect()
     }
 
@@ -368,7 +390,7 @@ impl ViewReader {
         let until = spans.iter().map(SpanRow::end).max().unwrap_or(Timestamp::MAX).plus(JOIN);
         let requested = Arc::new(HashSet::from([id]));
         let (mut found, mut bytes) = (Vec::new(), 0);
-        for segment in self.segments(&[SegmentKind::Events], since, until) {
+        for segment in self.segments(&[SegmentKind::Events], &[since..=until]) {
             if !segment.may_hold(id) {
                 continue;
             }
@@ -386,7 +408,7 @@ impl ViewReader {
 
     /// Segments with spans, in the order in which those arrived.
     fn spans(&self, since: Timestamp, until: Timestamp) -> Vec<Arc<Segment>> {
-        let mut found = self.segments(&[SegmentKind::Traces, SegmentKind::Late], since, until);
+        let mut found = self.segments(&[SegmentKind::Traces, SegmentKind::Late], &[since..=until]);
         found.sort_by_key(|segment| (segment.order, segment.number));
         found
     }

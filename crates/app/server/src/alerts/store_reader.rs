@@ -1,7 +1,7 @@
 //! Reads the requests of an evaluation from the store, within a limit of memory.
 
 use crate::operations::{ProcessMemory, QUESTION_BYTES, ReservedMemory};
-use laggard_engine::{Levels, RequestSlice, Requests, Take};
+use laggard_engine::{Levels, RequestSlice, Requests, StartRange, Take};
 use laggard_params::Window;
 use laggard_store::{StoreError, View};
 use std::num::NonZeroUsize;
@@ -74,20 +74,8 @@ impl StoreReader {
     }
 
     fn all(&self, windows: &[Window]) -> Result<Vec<Arc<RequestSlice>>, ReadError> {
-        let mut all: Vec<Arc<RequestSlice>> = Vec::new();
-        for window in windows {
-            for slice in self.slices(*window)? {
-                if !all.iter().any(|known| Arc::ptr_eq(known, &slice)) {
-                    all.push(slice);
-                }
-            }
-        }
-        Ok(all)
-    }
-
-    fn slices(&self, window: Window) -> Result<Vec<Arc<RequestSlice>>, ReadError> {
-        let read = self.view.requests(window.since, window.until);
-        self.handle.block_on(read).map_err(ReadError::Store)
+        let times: Vec<StartRange> = windows.iter().map(|window| window.since..=window.until).collect();
+        self.handle.block_on(self.view.requests_within(&times)).map_err(ReadError::Store)
     }
 
     /// A few segments at a time, so that all of them are never in memory.

@@ -7,7 +7,7 @@ use super::running::{JobSize, Stop, blocking};
 use crate::api::state::AppState;
 use crate::operations::{ProcessMemory, QUERY_BYTES};
 use crate::tenants::TenantStore;
-use laggard_engine::{RequestSlice, Requests};
+use laggard_engine::{RequestSlice, Requests, StartRange};
 use laggard_parallel::CancelReason;
 use laggard_params::Window;
 use laggard_store::View;
@@ -104,14 +104,15 @@ pub(crate) fn merge_slices(
     requests
 }
 
-/// The slices of a window, if they fit in memory.
+/// The slices of some windows, if each window fits in memory.
 pub(crate) async fn slices(
     view: View,
-    window: Window,
+    windows: &[Window],
     calls_max: u64,
 ) -> Result<Vec<Arc<RequestSlice>>, ApiError> {
     // Checked before anything is read, since reading needs the memory that is limited.
-    let spans = view.spans_within(window.since, window.until);
+    let spans = windows.iter().map(|window| view.spans_within(window.since, window.until)).max();
+    let spans = spans.unwrap_or(0);
     let (spans_max, by) =
         if calls_max < SPANS_MAX { (calls_max, " within the limit of `memory`") } else { (SPANS_MAX, "") };
     if spans > spans_max {
@@ -122,7 +123,8 @@ pub(crate) async fn slices(
             ),
         ));
     }
-    Ok(view.requests(window.since, window.until).await?)
+    let times: Vec<StartRange> = windows.iter().map(|window| window.since..=window.until).collect();
+    Ok(view.requests_within(&times).await?)
 }
 
 /// Runs blocking work on another thread until it is stopped, or its client goes away.

@@ -14,7 +14,7 @@ use crate::operations::{ProcessMemory, QUESTION_BYTES, ReservedMemory};
 use crate::stored_facts::stored_facts;
 use crate::tenants::Tenant;
 use laggard_diagnose::{BaselineChoice, ComparedPopulation, DiagnoseSettings, Population};
-use laggard_engine::{LocalEngine, RequestSlice, Requests};
+use laggard_engine::{LocalEngine, Requests};
 use laggard_params::{BaselineData, CompareParams, ComparedData, DIAGNOSE_QUESTION, DiagnoseParams, Window};
 use laggard_report::{Comparison, InputFacts, Report, SystemEvent};
 use laggard_store::{StoreWorkers, Views};
@@ -129,17 +129,9 @@ impl TenantQueries {
         progress: &Progress,
     ) -> Result<Arc<Requests>, ApiError> {
         progress.stage("reading requests", windows.len() as u64)?;
-        let mut all: Vec<Arc<RequestSlice>> = Vec::new();
-        for (window, done) in windows.iter().zip(1..) {
-            for slice in progress
-                .wait_for(&self.handle, slices(self.views.newest(), *window, self.memory.calls_max()))?
-            {
-                if !all.iter().any(|known| Arc::ptr_eq(known, &slice)) {
-                    all.push(slice);
-                }
-            }
-            progress.done(done);
-        }
+        let read = slices(self.views.newest(), windows, self.memory.calls_max());
+        let all = progress.wait_for(&self.handle, read)?;
+        progress.done(windows.len() as u64);
         self.reserve(QUESTION_BYTES.of(&all), progress)?;
         progress.stage("assembling", 0)?;
         Ok(merge_slices(&self.cache, all, self.threads))

@@ -7,7 +7,9 @@ use crate::empty_objects::empty_objects;
 use crate::segments::manifest::SegmentKind;
 use crate::segments::plan::SegmentLimits;
 use crate::segments::{Segments, SegmentsInner};
-use laggard_model::TraceId;
+use laggard_model::{Nanos, TraceId};
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 async fn open_with(limits: SegmentLimits) -> Segments {
@@ -64,4 +66,35 @@ async fn a_large_slice_that_grows_is_not_written_again_for_a_few_late_spans() {
     }
     compact_all(&segments).await;
     assert_eq!(spans_of(&segments, SegmentKind::Late), 0, "one for every two is merged");
+}
+
+/// Late spans of an hour are near the second window only, so that each window alone divides the segments into other slices.
+#[tokio::test]
+async fn requests_of_overlapping_windows_are_in_one_slice_each() {
+    const HOUR: Nanos = Nanos::from_secs(3600);
+    let segments = open_with(SMALL).await;
+    let at = |hours: u64, traces: RangeInclusive<u128>| {
+        let mut batch = flush_batch_of(traces);
+        let shift = Nanos::from_ns(hours * HOUR.ns());
+        batch.spans.iter_mut().for_each(|row| row.start = row.start.plus(shift));
+        segments.commit(Arc::new(batch))
+    };
+    at(0, 1..=6).await.unwrap();
+    at(1, 11..=16).await.unwrap();
+    at(2, 21..=26).await.unwrap();
+    at(2, 21..=21).await.unwrap();
+    at(1, 11..=11).await.unwrap();
+    assert_eq!(spans_of(&segments, SegmentKind::Late), 4);
+    let start = flush_batch_of([1]).spans[0].start;
+    let after = |hours: u64| start.plus(Nanos::from_ns(hours * HOUR.ns()));
+    let view = segments.view();
+    let [first, second] = [start..=after(1), after(1)..=after(2)];
+    let mut traces = BTreeMap::new();
+    for slice in view.requests_within(&[first, second]).await.unwrap() {
+        for request in &slice.requests {
+            *traces.entry(request.trace.value()).or_insert(0) += 1;
+        }
+    }
+    assert_eq!(traces.len(), 18);
+    assert!(traces.values().all(|&times| times == 1), "{traces:?}");
 }
