@@ -108,7 +108,10 @@ fn check(report: &Report) {
         let is_named = suspect.scope == Scope::Replicas || suspect.replicas_seen == 1;
         assert_eq!(is_named, !suspect.replicas.is_empty(), "{suspect:?}");
         assert!(!suspect.trace_ids.is_empty() && suspect.trace_ids.len() <= 5, "{suspect:?}");
-        assert!(suspect.requests_hit <= suspect.requests_seen && !(suspect.share < 0.0), "{suspect:?}");
+        assert!(
+            suspect.requests_hit <= suspect.requests_seen && (suspect.share.is_nan() || suspect.share >= 0.0),
+            "{suspect:?}"
+        );
     }
     for incident in &report.incidents {
         assert!(incident.time.since < incident.time.until);

@@ -73,17 +73,17 @@ async fn a_large_slice_that_grows_is_not_written_again_for_a_few_late_spans() {
 async fn requests_of_overlapping_windows_are_in_one_slice_each() {
     const HOUR: Nanos = Nanos::from_secs(3600);
     let segments = open_with(SMALL).await;
-    let at = |hours: u64, traces: RangeInclusive<u128>| {
+    let commit_at = |hours: u64, traces: RangeInclusive<u128>| {
         let mut batch = flush_batch_of(traces);
         let shift = Nanos::from_ns(hours * HOUR.ns());
         batch.spans.iter_mut().for_each(|row| row.start = row.start.plus(shift));
         segments.commit(Arc::new(batch))
     };
-    at(0, 1..=6).await.unwrap();
-    at(1, 11..=16).await.unwrap();
-    at(2, 21..=26).await.unwrap();
-    at(2, 21..=21).await.unwrap();
-    at(1, 11..=11).await.unwrap();
+    commit_at(0, 1..=6).await.unwrap();
+    commit_at(1, 11..=16).await.unwrap();
+    commit_at(2, 21..=26).await.unwrap();
+    commit_at(2, 21..=21).await.unwrap();
+    commit_at(1, 11..=11).await.unwrap();
     assert_eq!(spans_of(&segments, SegmentKind::Late), 4);
     let start = flush_batch_of([1]).spans[0].start;
     let after = |hours: u64| start.plus(Nanos::from_ns(hours * HOUR.ns()));
