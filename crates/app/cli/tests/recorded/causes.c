@@ -1,6 +1,7 @@
 /* Executions of one kind between markers, half of them slow for a known reason: every second one, or with a group the later ones.
-   causes KIND MARKER COUNT [FOLDER of a control group] [FILE that is cached] [FILE that is not] */
+   causes KIND MARKER COUNT [FOLDER of a control group] [FILE that is cached] [FILE that is not] [NETWORK NAMESPACE] [ADDRESS in it] */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -125,12 +126,17 @@ static void sync_file(int slow) {
 
 static int connection;
 
+static int accepted(int listener) {
+    int one = 1, client = accept(listener, 0, 0);
+    setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    return client;
+}
+
 /* A process that answers on a connection. */
 static void serve(int listener) {
     char byte;
-    int one = 1, client = accept(listener, 0, 0);
+    int client = accepted(listener);
     prctl(PR_SET_NAME, "shop-db");
-    setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     while (read(client, &byte, 1) == 1) {
         compute(byte ? 10 : 0.5);
         if (write(client, &byte, 1) != 1) break;
@@ -144,16 +150,67 @@ static void query(int slow) {
     if (write(connection, &byte, 1) != 1 || read(connection, &byte, 1) != 1) fail("query");
 }
 
+/* Listens at a free port of an address, which is set. */
+static int listening(struct sockaddr_in *address) {
+    socklen_t size = sizeof *address;
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    if (bind(listener, (void *)address, size) || listen(listener, 1)) fail("listen");
+    getsockname(listener, (void *)address, &size);
+    return listener;
+}
+
+static int connected(struct sockaddr_in *address) {
+    int one = 1, client = socket(AF_INET, SOCK_STREAM, 0);
+    if (connect(client, (void *)address, sizeof *address)) fail("connect");
+    setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    return client;
+}
+
 static void start_server(void) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof address;
-    int one = 1, listener = socket(AF_INET, SOCK_STREAM, 0);
-    if (bind(listener, (void *)&address, size) || listen(listener, 1)) fail("listen");
-    getsockname(listener, (void *)&address, &size);
+    int listener = listening(&address);
     if (fork() == 0) serve(listener);
-    connection = socket(AF_INET, SOCK_STREAM, 0);
-    if (connect(connection, (void *)&address, size)) fail("connect");
-    setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    connection = connected(&address);
+}
+
+/* One in the network of the host, one behind a bridge. */
+static int page_connections[2];
+
+enum { QUESTION_BYTES = 100, PAGE_BYTES = 16384, PAGES = 20 };
+
+static void serve_pages(int listener) {
+    static char page[PAGE_BYTES];
+    int client = accepted(listener);
+    while (read(client, page, QUESTION_BYTES) > 0)
+        if (write(client, page, sizeof page) != sizeof page) break;
+    _exit(0);
+}
+
+static void fetch(int slow) {
+    static char page[PAGE_BYTES];
+    int client = page_connections[slow];
+    for (int n = 0; n < PAGES; n++) {
+        if (write(client, page, QUESTION_BYTES) != QUESTION_BYTES) fail("question");
+        for (int got = 0, more; got < PAGE_BYTES; got += more)
+            if ((more = read(client, page, PAGE_BYTES - got)) <= 0) fail("page");
+    }
+}
+
+/* Both servers are in the same process group and on the same CPUs; only their networks differ. */
+static void start_page_servers(const char *namespace, const char *behind_bridge) {
+    char path[100];
+    snprintf(path, sizeof path, "/run/netns/%s", namespace);
+    int own = open("/proc/self/ns/net", O_RDONLY), other = open(path, O_RDONLY);
+    if (own < 0 || other < 0) fail(path);
+    for (int side = 0; side < 2; side++) {
+        struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        if (side == 1) inet_pton(AF_INET, behind_bridge, &address.sin_addr);
+        if (setns(side == 1 ? other : own, CLONE_NEWNET)) fail("setns");
+        int listener = listening(&address);
+        if (setns(own, CLONE_NEWNET)) fail("setns");
+        if (fork() == 0) serve_pages(listener);
+        page_connections[side] = connected(&address);
+    }
 }
 
 static pid_t hog_process;
@@ -220,6 +277,7 @@ int main(int count, char **words) {
     if (!strcmp(kind, "stop")) { run = stop; pthread_create(&thread, 0, collector, 0); }
     if (!strcmp(kind, "fsync")) { run = sync_file; store = open(words[5], O_RDWR | O_CREAT, 0600); }
     if (!strcmp(kind, "server")) { run = query; start_server(); }
+    if (!strcmp(kind, "bridge")) { run = fetch; start_page_servers(words[7], words[8]); }
     if (!strcmp(kind, "hog")) { run = hog; start_hog(); }
     if (!strcmp(kind, "quota")) run = quota;
     if (!strcmp(kind, "pages")) { run = pages; cached = mapped(words[5], &cached_bytes); uncached = mapped(words[6], &uncached_bytes); }

@@ -209,6 +209,51 @@ impl Drop for SmallMemory {
     }
 }
 
+/// A network namespace behind a bridge, as containers are; dropping it removes both.
+pub(crate) struct Bridge {
+    name: String,
+}
+
+impl Bridge {
+    /// In a block that is reserved for tests (RFC 2544).
+    const HOST: &str = "198.18.77.1/24";
+    const INSIDE: &str = "198.18.77.2";
+
+    /// `None` where networks cannot be created.
+    pub(crate) fn new() -> Option<Bridge> {
+        let name = format!("lag{}", std::process::id());
+        let bridge = Bridge { name: name.clone() };
+        let (outer, inside) = (format!("{name}v"), format!("{}/24", Bridge::INSIDE));
+        let commands = [
+            format!("netns add {name}"),
+            format!("link add {name} type bridge"),
+            format!("addr add {} dev {name}", Bridge::HOST),
+            format!("link set {name} up"),
+            format!("link add {outer} type veth peer name eth0 netns {name}"),
+            format!("link set {outer} master {name} up"),
+            format!("-n {name} addr add {inside} dev eth0"),
+            format!("-n {name} link set eth0 up"),
+        ];
+        commands.iter().all(|command| ip(command)).then_some(bridge)
+    }
+
+    /// The namespace, and the address in it.
+    pub(crate) fn arguments(&self) -> [&str; 2] {
+        [&self.name, Bridge::INSIDE]
+    }
+}
+
+impl Drop for Bridge {
+    fn drop(&mut self) {
+        ip(&format!("link del {}", self.name));
+        ip(&format!("netns del {}", self.name));
+    }
+}
+
+fn ip(command: &str) -> bool {
+    Command::new("ip").args(command.split(' ')).output().is_ok_and(|output| output.status.success())
+}
+
 /// The largest weight of a control group (v1), so that other load of the machine hardly stops what is in it.
 const WEIGHT: &str = "262144";
 
