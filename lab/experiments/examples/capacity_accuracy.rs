@@ -5,7 +5,8 @@
 //! ```
 //!
 //! A shop is observed at up to two thirds of its capacity; the answer is then simulated: so many clients, what is
-//! their mean response time? A row a kind of shop and target.
+//! their mean response time? And the other way round: with a few percent fewer and more clients, where is the response time that of
+//! the target? A row a kind of shop and target.
 #![expect(clippy::print_stdout, reason = "a command-line program")]
 
 #[path = "../../../crates/metrics/questions/tests/it/tpcw_table.rs"]
@@ -68,8 +69,10 @@ fn measured(run: &TpcwRun) -> [f64; 2] {
 
 fn main() {
     let seeds = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(3);
-    println!("| shop | target | clients | X model | X simulated | R simulated | error of R |");
-    println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: |");
+    println!(
+        "| shop | target | clients | X model | X simulated | R simulated | error of R | error of clients |"
+    );
+    println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
     for shop in &SHOPS {
         for target_s in [0.012, 0.02, 0.05] {
             for seed in 1..=seeds {
@@ -86,13 +89,40 @@ fn main() {
     }
 }
 
+/// Steps of clients around the answer.
+const STEP: f64 = 0.02;
+/// So many steps at most in one direction.
+const STEPS_MAX: i32 = 5;
+
+/// How far the clients of the answer are from those with whom the simulated response time, that of the answer being `response_s`, is
+/// the target's; `None` beyond [`STEPS_MAX`].
+fn clients_error(target_s: f64, response_s: f64, simulated: impl Fn(f64) -> f64) -> Option<f64> {
+    let direction = if response_s < target_s { 1 } else { -1 };
+    let mut last = response_s;
+    for step in 1..=STEPS_MAX {
+        let next = simulated(1.0 + f64::from(direction * step) * STEP);
+        if (next - target_s) * f64::from(direction) >= 0.0 {
+            let part = (target_s / last).ln() / (next / last).ln();
+            let true_share = 1.0 + f64::from(direction) * STEP * (f64::from(step - 1) + part);
+            return Some(1.0 / true_share - 1.0);
+        }
+        last = next;
+    }
+    None
+}
+
 fn row(shop: &Shop, seed: u64, target_s: f64, name: &str, answer: &CapacityAnswer) {
     // The mix that binds differs from that of the sessions by chance, and that of the median hardly.
-    let clients = answer.clients_median.expect("clients are measured") as u32;
-    let after = tpcw(&settings(shop, seed + 100, 1, &[clients], 240)).expect("settings in range");
-    let [throughput, response_s] = measured(&after);
+    let clients = answer.clients_median.expect("clients are measured");
+    let simulated = |share: f64| {
+        let clients = (clients * share).round() as u32;
+        measured(&tpcw(&settings(shop, seed + 100, 1, &[clients], 240)).expect("settings in range"))
+    };
+    let [throughput, response_s] = simulated(1.0);
+    let error = clients_error(target_s, response_s, |share| simulated(share)[1]);
+    let error = error.map_or_else(|| "more than 10 %".to_owned(), |error| format!("{:+.1} %", 100.0 * error));
     println!(
-        "| {name} | {:.0} ms | {clients} | {:.1} | {throughput:.1} | {:.1} ms | {:+.1} % |",
+        "| {name} | {:.0} ms | {clients:.0} | {:.1} | {throughput:.1} | {:.1} ms | {:+.1} % | {error} |",
         1e3 * target_s,
         answer.throughput_median,
         1e3 * response_s,
