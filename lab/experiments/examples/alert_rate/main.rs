@@ -187,18 +187,19 @@ fn print_quiet(history: &History, seed: u64, hours: u32, detection: &Detection) 
         alerts.incidents.len(),
         started.elapsed().as_secs_f64() * 1e3 / steps.len().max(1) as f64
     );
-    for alert in alerts.resolved.iter().chain(alerts.firing()) {
-        let p_value = alert.finding.operation().and_then(|finding| finding.p_value);
-        println!("  {} p {p_value:?}", alert.finding.summary());
-    }
+    print_alerts(&alerts);
 }
 
 /// When alerts about recorded spans fire and end.
 fn print_files(history: &History, detection: &Detection) {
     let mut alerts = AlertList::default();
     let steps = watch_from(history.start.plus(MINUTE), history, detection, &mut alerts);
-    let text = |ns: Option<i64>| ns.map_or("-".to_owned(), |ns| rfc3339(Timestamp::from_unix_ns(ns)));
     println!("{} evaluations, {} incidents", steps.len(), alerts.incidents.len());
+    print_alerts(&alerts);
+}
+
+fn print_alerts(alerts: &AlertList) {
+    let text = |ns: Option<i64>| ns.map_or("-".to_owned(), |ns| rfc3339(Timestamp::from_unix_ns(ns)));
     for alert in alerts.resolved.iter().chain(alerts.firing()) {
         let p_value = alert.finding.operation().and_then(|finding| finding.p_value);
         println!(

@@ -363,13 +363,13 @@ impl Study<'_> {
             // Neither knows the method, from a few intervals, how certain a small slow-down of few calls is.
             let stands_out =
                 || !finding.is_failing() && !is_short && self.stands_out_of_its_service(finding, compared);
-            // A few minutes have few calls, on which a p-value alone is not enough where requests hardly notice.
+            // A machine that is slower for a few minutes differs from an hour by more than a p-value knows.
+            let is_certain =
+                |level| finding.is_certain(level) && (!is_short || finding.is_failing() || is_confirmed());
             let by_itself = || {
-                finding.is_slower_by_itself(slower_min)
-                    && (finding.is_certain(level.min(OWN_LEVEL)) && (!is_short || is_confirmed())
-                        || stands_out())
+                finding.is_slower_by_itself(slower_min) && (is_certain(level.min(OWN_LEVEL)) || stands_out())
             };
-            is_enough && (finding.is_certain(level) || is_confirmed())
+            is_enough && (is_certain(level) || is_confirmed())
                 || by_itself()
                 || self.alerts.firing().any(|alert| alert.is_about(finding))
         });

@@ -40,17 +40,18 @@ fn requests_with(
     fails: impl Fn(i64) -> bool,
     is_rare: impl Fn(i64) -> bool,
 ) -> Arc<Requests> {
-    requests_of(minutes, is_slow, fails, is_rare)
+    requests_of(minutes, |at| if is_slow(at) { 20 * MS } else { 4 * MS }, fails, is_rare)
 }
 
 /// The same of some minutes, nothing slow.
 fn requests_at(minutes: impl Iterator<Item = i64>) -> Arc<Requests> {
-    requests_of(minutes, |_| false, |_| false, |_| false)
+    requests_of(minutes, |_| 4 * MS, |_| false, |_| false)
 }
 
+/// The same by the time of `db`, by the number of the request.
 fn requests_of(
     minutes: impl Iterator<Item = i64>,
-    is_slow: impl Fn(i64) -> bool,
+    db_ns: impl Fn(i64) -> i64,
     fails: impl Fn(i64) -> bool,
     is_rare: impl Fn(i64) -> bool,
 ) -> Arc<Requests> {
@@ -58,7 +59,7 @@ fn requests_of(
     for step in minutes.flat_map(|minute| minute * 6..minute * 6 + 6) {
         let start = minute(0).unix_ns() + step * MINUTE_NS / 6;
         let jitter = step * 7_919 % 500 * 1_000;
-        let db = if is_slow(step) { 20 * MS } else { 4 * MS } + jitter;
+        let db = db_ns(step) + jitter;
         let status = if fails(step) { Status::Error } else { Status::Ok };
         let mut span = |id: u64, parent: Option<u64>, service, operation, start: i64, inclusive: i64| {
             ingest.span(&SpanRecord {
@@ -385,6 +386,23 @@ fn a_large_slowdown_is_confirmed_within_minutes() {
     }
     let fired = states.find('F').unwrap_or_else(|| panic!("{states}"));
     assert!((5..=10).contains(&fired), "a quarter of an hour is not needed: {states}");
+}
+
+#[test]
+fn a_few_minutes_are_no_evidence_of_a_small_slowdown() {
+    // Of the usual window, an hour here, a quarter of an hour is too little.
+    let findings = |percent: i64| {
+        let db_ns = |at: i64| 4 * MS * if at >= 230 * 6 { percent } else { 100 } / 100;
+        let requests = requests_of(0..246, db_ns, |_| false, |_| false);
+        let settings = EvaluationSettings { requests_min: 15, ..detection().settings };
+        let (window, other_windows) = (Nanos::from_secs(3_600), vec![Nanos::from_secs(900)]);
+        let short = Detection { window, other_windows, settings, ..detection() };
+        let (alerts, engine) = (AlertList::default(), LocalEngine::new(NonZeroUsize::MIN));
+        let evaluation = short.evaluate(&alerts, &requests, |_| None, minute(244), engine).unwrap();
+        evaluation.all().count()
+    };
+    assert_eq!(findings(150), 0);
+    assert!(findings(300) > 0, "three times as long is beyond that");
 }
 
 #[test]
