@@ -26,9 +26,12 @@ const LENGTHS: [Nanos; 5] = [
     Nanos::from_secs(900),
     Nanos::from_secs(3_600),
 ];
-/// The least factor that is confirmed: more load makes all of a service slower by half now and then, which this test does not
-/// know.
+/// The least factor that is confirmed: a little more load makes all of a service slower by half now and then.
 const FACTOR_MIN: f64 = 1.6;
+/// The same where there are more requests than the baseline has known: near its capacity, a service takes twice as long.
+const FACTOR_MIN_UNDER_LOAD: f64 = 2.5;
+/// More requests than in any part of the baseline that is as long, and by this factor more than in the mean of them, are more load.
+const LOAD_MIN: f64 = 1.2;
 /// Standard deviation of the drift of a level, as a logarithm, that is assumed where the baseline shows less.
 const DRIFT: f64 = 0.045;
 /// Standard errors that confirm a finding: as many as a p-value of 3e-5.
@@ -72,10 +75,20 @@ pub(super) fn is_confirmed(
             let earlier = earlier.filter_map(|part| errors(within(&all, part)));
             errors(now).is_some_and(|own| is_exceptional(own, &earlier.collect::<Vec<f64>>()))
         };
-        let is_slower = usual.shift(now).is_some_and(|shift| shift.change >= FACTOR_MIN.ln());
+        let count = |window: Window| requests.within(window.since, window.until).len();
+        let earlier: Vec<usize> = parts_of(compared.baseline, length).map(count).collect();
+        let is_loaded = has_more_load(count(latest(length)), &earlier);
+        let factor_min: f64 = if is_loaded { FACTOR_MIN_UNDER_LOAD } else { FACTOR_MIN };
+        let is_slower = usual.shift(now).is_some_and(|shift| shift.change >= factor_min.ln());
         is_slower && is_confirmed_by(&|part| usual.shift(part).map(|shift| shift.errors()))
             || usual.has_more_tail(now) && is_confirmed_by(&|part| usual.tail_errors(part))
     })
+}
+
+/// Whether there are more requests than in the parts of the baseline.
+fn has_more_load(now: usize, earlier: &[usize]) -> bool {
+    let mean = earlier.iter().sum::<usize>() as f64 / earlier.len().max(1) as f64;
+    now as f64 >= LOAD_MIN * mean && earlier.iter().all(|&part| now > part)
 }
 
 /// Whether a shift is beyond those of the baseline, which vary by more than their standard errors where jobs and pauses come and
@@ -284,6 +297,14 @@ mod tests {
         assert!(!is_exceptional(5.0, &with_jobs), "a job was nearly as slow");
         assert!(is_exceptional(9.0, &with_jobs));
         assert!(!is_exceptional(9.0, &quiet[..2]), "too little is known of what is usual");
+    }
+
+    #[test]
+    fn more_load_is_more_than_the_baseline_has_known() {
+        let earlier = [110, 120, 95, 130, 115];
+        assert!(has_more_load(140, &earlier));
+        assert!(!has_more_load(130, &earlier), "as many as in one part");
+        assert!(!has_more_load(132, &earlier), "hardly more than usual");
     }
 
     #[test]
