@@ -196,7 +196,7 @@ static void fetch(int slow) {
     }
 }
 
-/* Both servers are in the same process group and on the same CPUs; only their networks differ. */
+/* Both servers are children of this process, and their networks are all that differs. */
 static void start_page_servers(const char *namespace, const char *behind_bridge) {
     char path[100];
     snprintf(path, sizeof path, "/run/netns/%s", namespace);
