@@ -26,7 +26,9 @@ pub(crate) fn is_python_installed() -> bool {
 /// A report of Laggard as JSON.
 pub(crate) fn report(arguments: &[&str]) -> Value {
     let output = Command::new(LAGGARD).args(arguments).args(["--output", "json"]).output().unwrap();
-    assert!(output.status.success(), "{}", stderr_text(&output));
+    // Too little data is an exit status and an answer that says what is missing.
+    let answer = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{}: {}{answer}", output.status, stderr_text(&output));
     serde_json::from_slice(&output.stdout).unwrap()
 }
 

@@ -5,7 +5,8 @@ use crate::recorder::{LAGGARD, Tracefs, ended, folder, machine, record, stderr_t
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Two threads that handle a hundred requests each. From the given number on, each third request is slow in `stock`.
+/// Two threads that handle a hundred requests each, which from the given number on are slow in `stock`: by so much that the
+/// pauses of a busy virtual machine do not hide it.
 const SHOP: &str = r#"
 #include <pthread.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@ static int slow_from;
 static void wait_ms(int ms) { struct timespec t = {0, ms * 1000000L}; nanosleep(&t, 0); }
 __attribute__((noinline)) void price(int n) { wait_ms(1); __asm__ volatile("" : : "r"(n) : "memory"); }
 __attribute__((noinline)) void stock(int n) {
-    wait_ms(n >= slow_from && n % 3 == 0 ? 9 : 1);
+    wait_ms(n >= slow_from ? 31 : 1);
     __asm__ volatile("" ::: "memory");
 }
 __attribute__((noinline)) void handle(int n) { price(n); stock(n); __asm__ volatile("" ::: "memory"); }
@@ -56,7 +57,7 @@ fn a_slow_function_of_a_program_without_instrumentation_is_diagnosed() {
     let suspect = &diagnosis["suspects"][0];
     assert_eq!((&suspect["service"], &suspect["operation"]), (&"shop".into(), &"stock".into()));
     let effect_ms = suspect["effect_ns"].as_f64().unwrap() / 1e6;
-    assert!((7.0..10.0).contains(&effect_ms), "{effect_ms} ms");
+    assert!((20.0..90.0).contains(&effect_ms), "30 ms more, and pauses of the machine: {effect_ms} ms");
 
     // The same file says what a slow call waited for.
     let trace = suspect["trace_ids"][0].as_str().unwrap_or_else(|| panic!("{suspect:#}"));
@@ -65,7 +66,7 @@ fn a_slow_function_of_a_program_without_instrumentation_is_diagnosed() {
     let causes = path["causes"].as_array().unwrap();
     let main = causes.iter().find(|cause| !cause["cause"].as_str().unwrap().starts_with("cpu")).unwrap();
     assert_eq!(main["cause"], "timer", "{}", path["causes"]);
-    assert!(main["total_ns"].as_u64().unwrap() > 10_000_000, "{}", path["causes"]);
+    assert!(main["total_ns"].as_u64().unwrap() > 30_000_000, "{}", path["causes"]);
 }
 
 #[test]
