@@ -6,9 +6,12 @@
 //! them equal (Hodges & Lehmann, *Annals of Mathematical Statistics* 34, 1963), with the standard error of the rank sum. The
 //! same is done with every interval of the baseline that is as long, so that drift, jobs, and pauses are measured, too.
 //!
+//! Before, what more load explains is subtracted ([`load`](super::load)).
+//!
 //! What hits one call in twenty, such as lost packets, does not move the level. There, the calls beyond the usual tail are
 //! counted.
 
+use super::load::{LoadModel, LoadPart};
 use super::recovery::calls;
 use super::{Compared, before};
 use crate::alerts::evaluate::Finding;
@@ -26,16 +29,12 @@ const LENGTHS: [Nanos; 5] = [
     Nanos::from_secs(900),
     Nanos::from_secs(3_600),
 ];
-/// The least factor that is confirmed: a little more load makes all of a service slower by half now and then.
+/// The least factor that is confirmed, besides what the load explains.
 const FACTOR_MIN: f64 = 1.6;
-/// The same where there are more requests than the baseline has known: near its capacity, a service takes twice as long.
-const FACTOR_MIN_UNDER_LOAD: f64 = 2.5;
-/// More requests than in any part of the baseline that is as long, and by this factor more than in the mean of them, are more load.
-const LOAD_MIN: f64 = 1.2;
 /// Standard deviation of the drift of a level, as a logarithm, that is assumed where the baseline shows less.
 const DRIFT: f64 = 0.045;
-/// Standard errors that confirm a finding: as many as a p-value of 3e-5.
-const ERRORS_MIN: f64 = 4.0;
+/// Standard errors that confirm a finding: as many as a p-value of 3e-7, since hundreds of operations are compared every minute.
+const ERRORS_MIN: f64 = 5.0;
 /// So many times as far as any interval of the baseline that is as long.
 const BEYOND_BASELINE: f64 = 1.5;
 /// Intervals of the baseline from which the variation is estimated.
@@ -53,6 +52,8 @@ const TAIL_SHARE_MIN: f64 = 0.02;
 const SHRINKAGE: f64 = 5.0;
 /// Half of the width in which the density of the calls is measured.
 const DENSITY_REACH: f64 = 0.05;
+/// Parts of the baseline that show how the load changes the level: shorter ones have too few requests for either.
+const LOAD_LENGTH: Nanos = Nanos::from_secs(300);
 /// No change of a logarithm is larger.
 const CHANGE_MAX: f64 = 6.0;
 const BISECTIONS: usize = 24;
@@ -67,28 +68,40 @@ pub(super) fn is_confirmed(
     let all = by_request(calls(finding, requests, compared.all(), engine));
     let first = all.partition_point(|request| request.start < compared.window.since);
     let Some(usual) = Usual::new(&all[..first]) else { return false };
+    let part = |window: Window| Part {
+        load: requests_per_ns(requests, window.join(before(LOAD_LENGTH, window.until))),
+        calls: within(&all, window),
+    };
+    let parts = |length: Nanos| parts_of(compared.baseline, length).map(part).collect::<Vec<Part<'_>>>();
+    let load_part = |part: Part<'_>| Some(LoadPart { load: part.load, log: usual.shift(part.calls)?.change });
+    let model = LoadModel::of(&parts(LOAD_LENGTH).into_iter().filter_map(load_part).collect::<Vec<_>>());
     let latest = |length: Nanos| before(length, compared.window.until);
     LENGTHS.into_iter().filter(|&length| latest(length).since >= compared.window.since).any(|length| {
-        let now = within(&all, latest(length));
-        let is_confirmed_by = |errors: &dyn Fn(&[Called]) -> Option<f64>| {
-            let earlier = parts_of(compared.baseline, length);
-            let earlier = earlier.filter_map(|part| errors(within(&all, part)));
-            errors(now).is_some_and(|own| is_exceptional(own, &earlier.collect::<Vec<f64>>()))
+        let (now, earlier) = (part(latest(length)), parts(length));
+        let is_confirmed_by = |errors: &dyn Fn(&Part<'_>) -> Option<f64>| {
+            let earlier = earlier.iter().filter_map(errors);
+            errors(&now).is_some_and(|own| is_exceptional(own, &earlier.collect::<Vec<f64>>()))
         };
-        let count = |window: Window| requests.within(window.since, window.until).len();
-        let earlier: Vec<usize> = parts_of(compared.baseline, length).map(count).collect();
-        let is_loaded = has_more_load(count(latest(length)), &earlier);
-        let factor_min: f64 = if is_loaded { FACTOR_MIN_UNDER_LOAD } else { FACTOR_MIN };
-        let is_slower = usual.shift(now).is_some_and(|shift| shift.change >= factor_min.ln());
-        is_slower && is_confirmed_by(&|part| usual.shift(part).map(|shift| shift.errors()))
-            || usual.has_more_tail(now) && is_confirmed_by(&|part| usual.tail_errors(part))
+        let explained = |part: &Part<'_>| model.explained(part.load);
+        let level = |part: &Part<'_>| Some(usual.shift(part.calls)?.less(explained(part)));
+        let tail = |part: &Part<'_>| usual.tail_errors(part.calls, explained(part));
+        level(&now).is_some_and(|shift| shift.change >= FACTOR_MIN.ln())
+            && is_confirmed_by(&|part| level(part).map(|shift| shift.errors()))
+            || usual.has_more_tail(now.calls, explained(&now)) && is_confirmed_by(&tail)
     })
 }
 
-/// Whether there are more requests than in the parts of the baseline.
-fn has_more_load(now: usize, earlier: &[usize]) -> bool {
-    let mean = earlier.iter().sum::<usize>() as f64 / earlier.len().max(1) as f64;
-    now as f64 >= LOAD_MIN * mean && earlier.iter().all(|&part| now > part)
+fn requests_per_ns(requests: &Requests, window: Window) -> f64 {
+    let length = window.until.since(window.since).non_negative().map_or(1, |length| length.ns().max(1));
+    requests.within(window.since, window.until).len() as f64 / length as f64
+}
+
+/// A part of the data.
+struct Part<'a> {
+    /// Requests of all kinds in a nanosecond.
+    load: f64,
+    /// Those that called the operation.
+    calls: &'a [Called],
 }
 
 /// Whether a shift is beyond those of the baseline, which vary by more than their standard errors where jobs and pauses come and
@@ -191,20 +204,26 @@ impl Usual {
 
     /// How many requests are beyond the tail.
     pub(super) fn in_tail(&self, requests: &[Called]) -> usize {
-        requests.iter().filter(|request| self.residual(request) >= self.tail).count()
+        self.beyond_tail(requests, 0.0)
     }
 
-    fn has_more_tail(&self, requests: &[Called]) -> bool {
-        let beyond = self.in_tail(requests);
+    /// The same, less the change of the level that is explained.
+    fn beyond_tail(&self, requests: &[Called], explained: f64) -> usize {
+        requests.iter().filter(|request| self.residual(request) - explained >= self.tail).count()
+    }
+
+    fn has_more_tail(&self, requests: &[Called], explained: f64) -> bool {
+        let beyond = self.beyond_tail(requests, explained);
         beyond >= TAIL_MIN && beyond as f64 >= (self.tail_share + TAIL_SHARE_MIN) * requests.len() as f64
     }
 
     /// By how many standard errors more requests than usual are beyond the tail, as square roots of counts (Anscombe, *Biometrika*
     /// 35, 1948), which small ones do not exaggerate. `None` for too few requests.
-    fn tail_errors(&self, requests: &[Called]) -> Option<f64> {
+    fn tail_errors(&self, requests: &[Called], explained: f64) -> Option<f64> {
         let root = |count: f64| 2.0 * (count + 0.375).sqrt();
         let usual = self.tail_share * requests.len() as f64;
-        (requests.len() >= LATEST_MIN).then(|| root(self.in_tail(requests) as f64) - root(usual))
+        (requests.len() >= LATEST_MIN)
+            .then(|| root(self.beyond_tail(requests, explained) as f64) - root(usual))
     }
 
     /// By how much requests are slower than usual. `None` for too few.
@@ -235,6 +254,10 @@ pub(super) struct RankShift {
 }
 
 impl RankShift {
+    fn less(self, explained: f64) -> RankShift {
+        RankShift { change: self.change - explained, ..self }
+    }
+
     fn errors(&self) -> f64 {
         self.change / (self.variance + DRIFT * DRIFT).sqrt()
     }
@@ -277,15 +300,15 @@ mod tests {
     fn some_slow_calls_do_not_move_the_level_but_the_tail() {
         let usual = Usual::new(&called(0..3_600, 1.0)).unwrap();
         let mut now = called(3_600..3_900, 1.0);
-        assert!(!usual.has_more_tail(&now) && usual.tail_errors(&now).unwrap().abs() < 1.0);
+        assert!(!usual.has_more_tail(&now, 0.0) && usual.tail_errors(&now, 0.0).unwrap().abs() < 1.0);
         // Five of a hundred calls take 40 times as long.
         now.iter_mut().step_by(20).for_each(|request| request.log += 40.0_f64.ln());
         assert!(usual.shift(&now).unwrap().errors() < ERRORS_MIN);
-        assert!(usual.has_more_tail(&now) && usual.tail_errors(&now).unwrap() > ERRORS_MIN);
+        assert!(usual.has_more_tail(&now, 0.0) && usual.tail_errors(&now, 0.0).unwrap() > ERRORS_MIN);
         // One of a hundred is too little.
         let mut rare = called(3_600..3_900, 1.0);
         rare.iter_mut().step_by(100).for_each(|request| request.log += 40.0_f64.ln());
-        assert!(!usual.has_more_tail(&rare));
+        assert!(!usual.has_more_tail(&rare, 0.0));
     }
 
     #[test]
@@ -297,14 +320,6 @@ mod tests {
         assert!(!is_exceptional(5.0, &with_jobs), "a job was nearly as slow");
         assert!(is_exceptional(9.0, &with_jobs));
         assert!(!is_exceptional(9.0, &quiet[..2]), "too little is known of what is usual");
-    }
-
-    #[test]
-    fn more_load_is_more_than_the_baseline_has_known() {
-        let earlier = [110, 120, 95, 130, 115];
-        assert!(has_more_load(140, &earlier));
-        assert!(!has_more_load(130, &earlier), "as many as in one part");
-        assert!(!has_more_load(132, &earlier), "hardly more than usual");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 mod confirmation;
 mod consequences;
 mod contrast;
+mod load;
 mod recovery;
 mod traffic;
 
@@ -49,6 +50,8 @@ const CERTAIN_LEVEL: f64 = 1e-3;
 const OWN_LEVEL: f64 = 1e-4;
 /// The same by a shorter window, whose few minutes differ more from each other than the method can know from an hour.
 const SHORT_LEVEL: f64 = 1e-5;
+/// The part of the least slow-down of requests from which on an operation counts that only stands out of its service.
+const STANDING_OUT_PART: f64 = 0.6;
 /// Length of the baseline of a shorter window as a multiple of the window, and its minimum.
 const SHORT_BASELINE: u64 = 12;
 const SHORT_BASELINE_MIN: Nanos = Nanos::from_secs(3_600);
@@ -361,8 +364,12 @@ impl Study<'_> {
             let is_enough = finding.fails_clearly() || finding.slower >= slower_min;
             let is_confirmed = || !finding.is_failing() && self.is_confirmed(finding, compared);
             // Neither knows the method, from a few intervals, how certain a small slow-down of few calls is.
-            let stands_out =
-                || !finding.is_failing() && !is_short && self.stands_out_of_its_service(finding, compared);
+            let stands_out = || {
+                finding.slower >= STANDING_OUT_PART * slower_min
+                    && !finding.is_failing()
+                    && !is_short
+                    && self.stands_out_of_its_service(finding, compared)
+            };
             // A machine that is slower for a few minutes differs from an hour by more than a p-value knows.
             let is_certain =
                 |level| finding.is_certain(level) && (!is_short || finding.is_failing() || is_confirmed());
