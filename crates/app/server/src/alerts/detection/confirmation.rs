@@ -35,6 +35,8 @@ const FACTOR_MIN: f64 = 1.6;
 const DRIFT: f64 = 0.045;
 /// Standard errors that confirm a finding: as many as a p-value of 3e-7, since hundreds of operations are compared every minute.
 const ERRORS_MIN: f64 = 5.0;
+/// The same for calls beyond the tail, which neither load nor drift moves as much.
+const TAIL_ERRORS_MIN: f64 = 4.0;
 /// So many times as far as any interval of the baseline that is as long.
 const BEYOND_BASELINE: f64 = 1.5;
 /// Intervals of the baseline from which the variation is estimated.
@@ -78,16 +80,16 @@ pub(super) fn is_confirmed(
     let latest = |length: Nanos| before(length, compared.window.until);
     LENGTHS.into_iter().filter(|&length| latest(length).since >= compared.window.since).any(|length| {
         let (now, earlier) = (part(latest(length)), parts(length));
-        let is_confirmed_by = |errors: &dyn Fn(&Part<'_>) -> Option<f64>| {
-            let earlier = earlier.iter().filter_map(errors);
-            errors(&now).is_some_and(|own| is_exceptional(own, &earlier.collect::<Vec<f64>>()))
+        let is_confirmed_by = |errors_min: f64, errors: &dyn Fn(&Part<'_>) -> Option<f64>| {
+            let earlier: Vec<f64> = earlier.iter().filter_map(errors).collect();
+            errors(&now).is_some_and(|own| is_exceptional(errors_min, own, &earlier))
         };
         let explained = |part: &Part<'_>| model.explained(part.load);
         let level = |part: &Part<'_>| Some(usual.shift(part.calls)?.less(explained(part)));
         let tail = |part: &Part<'_>| usual.tail_errors(part.calls, explained(part));
         level(&now).is_some_and(|shift| shift.change >= FACTOR_MIN.ln())
-            && is_confirmed_by(&|part| level(part).map(|shift| shift.errors()))
-            || usual.has_more_tail(now.calls, explained(&now)) && is_confirmed_by(&tail)
+            && is_confirmed_by(ERRORS_MIN, &|part| level(part).map(|shift| shift.errors()))
+            || usual.has_more_tail(now.calls, explained(&now)) && is_confirmed_by(TAIL_ERRORS_MIN, &tail)
     })
 }
 
@@ -104,14 +106,9 @@ struct Part<'a> {
     calls: &'a [Called],
 }
 
-/// Whether a shift is beyond those of the baseline, which vary by more than their standard errors where jobs and pauses come and
-/// go. All are in standard errors.
-fn is_exceptional(errors: f64, earlier: &[f64]) -> bool {
-    is_exceptional_by(ERRORS_MIN, errors, earlier)
-}
-
-/// [`is_exceptional`], by at least `errors_min` standard errors.
-pub(super) fn is_exceptional_by(errors_min: f64, errors: f64, earlier: &[f64]) -> bool {
+/// Whether a shift is at least so many standard errors, and beyond those of the baseline, which vary by more than their standard errors
+/// where jobs and pauses come and go. All are in standard errors.
+pub(super) fn is_exceptional(errors_min: f64, errors: f64, earlier: &[f64]) -> bool {
     let squares: f64 = earlier.iter().map(|errors| errors * errors).sum();
     let scale = (squares / earlier.len().max(1) as f64).sqrt().max(1.0);
     let largest = earlier.iter().copied().fold(0.0, f64::max);
@@ -314,12 +311,12 @@ mod tests {
     #[test]
     fn recurring_slowness_in_the_baseline_is_not_exceptional() {
         let quiet = [0.4, -0.7, 1.1, 0.2, -1.3, 0.9];
-        assert!(is_exceptional(5.0, &quiet));
-        assert!(!is_exceptional(3.0, &quiet), "too few standard errors");
+        assert!(is_exceptional(4.0, 5.0, &quiet));
+        assert!(!is_exceptional(4.0, 3.0, &quiet), "too few standard errors");
         let with_jobs = [0.4, -0.7, 4.0, 0.2, -1.3, 0.9];
-        assert!(!is_exceptional(5.0, &with_jobs), "a job was nearly as slow");
-        assert!(is_exceptional(9.0, &with_jobs));
-        assert!(!is_exceptional(9.0, &quiet[..2]), "too little is known of what is usual");
+        assert!(!is_exceptional(4.0, 5.0, &with_jobs), "a job was nearly as slow");
+        assert!(is_exceptional(4.0, 9.0, &with_jobs));
+        assert!(!is_exceptional(4.0, 9.0, &quiet[..2]), "too little is known of what is usual");
     }
 
     #[test]

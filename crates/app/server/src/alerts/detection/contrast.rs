@@ -4,7 +4,7 @@
 //! common, an operation drifts little, so that a slow-down of a third is shown by a few dozen calls. Levels are compared by ranks,
 //! as in [`confirmation`](super::confirmation); the same is done with every interval of the baseline that is as long.
 
-use super::confirmation::{Called, RankShift, Usual, by_request, is_exceptional_by, parts_of, within};
+use super::confirmation::{Called, RankShift, Usual, by_request, is_exceptional, parts_of, within};
 use super::{Compared, before};
 use crate::alerts::evaluate::Finding;
 use laggard_diagnose::{Population, service_calls};
@@ -51,7 +51,7 @@ pub(super) fn is_confirmed(
         let errors = |part: Window| Some(service.contrast(part)?.errors());
         service.contrast(latest(length)).is_some_and(|now| {
             let earlier: Vec<f64> = parts_of(reference, length).filter_map(errors).collect();
-            now.change >= FACTOR_MIN.ln() && is_exceptional_by(ERRORS_MIN, now.errors(), &earlier)
+            now.change >= FACTOR_MIN.ln() && is_exceptional(ERRORS_MIN, now.errors(), &earlier)
         })
     })
 }
