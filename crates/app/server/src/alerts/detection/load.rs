@@ -72,7 +72,7 @@ mod tests {
     fn parts(utilization: f64) -> Vec<LoadPart> {
         let part = |number: u32| {
             let load = 81.0 + 2.0 * f64::from(number * 7 % 20);
-            let noise = 0.03 * if number % 2 == 0 { 1.0 } else { -1.0 };
+            let noise = 0.03 * if number.is_multiple_of(2) { 1.0 } else { -1.0 };
             LoadPart { load, log: 12.0 - (1.0 - utilization * load / 100.0).ln() + noise }
         };
         (0..20).map(part).collect()
