@@ -320,6 +320,7 @@ pub(crate) const LEAVES: &[(&str, &str)] = &[
     ("laggard-cluster", "datafusion"),
     ("laggard-cluster", "datafusion-distributed"),
     ("laggard-cluster", "datafusion-proto"),
+    ("laggard-cluster", "rustls"),
     ("laggard-cluster", "tokio"),
     ("laggard-cluster", "tonic"),
     ("laggard-server", "axum"),

@@ -118,6 +118,17 @@ pub(crate) fn run(arguments: &Serve) -> Result<Status, CommandError> {
     }
     let yaml = settings.to_yaml();
     let checked = settings.check().map_err(CommandError::usage)?;
+    #[cfg(feature = "cluster")]
+    let workers = crate::cluster::workers_of_server(&checked.raw.cluster)?;
+    #[cfg(not(feature = "cluster"))]
+    let workers = match checked.raw.cluster.workers.is_empty() {
+        true => None,
+        false => {
+            return Err(CommandError::usage(
+                "cluster.workers: this program cannot use workers; build it with --features cluster",
+            ));
+        }
+    };
     if arguments.check_config {
         print(&yaml)?;
         return Ok(Status::Done);
@@ -127,6 +138,7 @@ pub(crate) fn run(arguments: &Serve) -> Result<Status, CommandError> {
         notify_socket: std::env::var_os("NOTIFY_SOCKET"),
         otel: OtelVariables::read(|name| std::env::var(name).ok()),
         return_freed_memory: Some(crate::allocator::return_freed_memory),
+        workers,
     };
     serve(checked, environment).map_err(|error| match error.is_of_settings() {
         true => CommandError::usage(error),

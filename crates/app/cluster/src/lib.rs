@@ -13,10 +13,13 @@
 
 mod attempts;
 mod chunks;
+mod encrypted;
 mod engine;
 
 pub use attempts::{Cluster, ClusterSettings};
+pub use encrypted::{ClusterTls, TlsOfConnections};
 pub use engine::{WorkerSettings, serve};
+pub use laggard_store::UnitWorkers;
 
 use async_trait::async_trait;
 use laggard_engine::UnitId;

@@ -44,7 +44,7 @@ impl HttpContract {
         let settings =
             ServeSettings { data: data.path().to_owned(), memory: Some(MEMORY), ..ServeSettings::default() };
         let settings = settings.check().expect("the settings are valid");
-        let state = runtime.block_on(run::state(&settings, Vec::new(), CancellationToken::new()));
+        let state = runtime.block_on(run::state(&settings, Vec::new(), None, CancellationToken::new()));
         let state = state.expect("an empty store is opened");
         let routers = LISTENERS.map(|listener| run::router(listener, true, &state, None));
         HttpContract { runtime, routers, _data: data }

@@ -37,9 +37,10 @@ pub use operations::{
     DataFolder, OtelVariables, SettingSources, SettingText, check_health, environment_name,
     load as load_settings,
 };
+pub use rotation::FollowedCertificates;
 pub use run::{ServeEnvironment, ServeError, serve};
 pub use settings::{
     AlertSettings, CheckedSettings, Length, LimitSettings, LogForm, LogSettings, ObjectiveSettings,
     RecordingSettings, Scope, SelfTracingSettings, ServeSettings, SettingError, Size, StorageSettings,
-    TenantSettings, TlsSettings, TokenSettings, TraceSourceSettings,
+    TenantSettings, TlsSettings, TokenSettings, TraceSourceSettings, WorkersSettings,
 };

@@ -1,9 +1,11 @@
-//! Tokens and certificates are read again when their files change, and on SIGHUP.
+//! Tokens and certificates are read again when their files change, those of a server on SIGHUP as well.
 
 use crate::listen::Transport;
 use crate::operations::{FileStamp, ServerIssueKind, ServerIssues};
 use crate::security::TokenFiles;
+use crate::settings::TlsSettings;
 use laggard_system::now;
+use rustls::ServerConfig;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::Signal;
@@ -31,6 +33,11 @@ struct Stamps {
 }
 
 impl Stamps {
+    /// Of files that were just read.
+    fn from_read(read: Vec<FileStamp>) -> Stamps {
+        Stamps { latest: read.clone(), read }
+    }
+
     /// Whether the files are to be read: they changed, and not since the last check; a file in the middle of being written
     /// might be valid, but not complete. `anyway`: whether somebody says that they are.
     fn check(&mut self, now: Vec<FileStamp>, anyway: bool) -> bool {
@@ -51,9 +58,8 @@ impl CredentialFiles {
         transport: Transport,
         issues: Arc<ServerIssues>,
     ) -> CredentialFiles {
-        let certificates = transport.stamps();
         let token_stamps = Stamps { read: Vec::new(), latest: tokens.stamps() };
-        let certificate_stamps = Stamps { read: certificates.clone(), latest: certificates };
+        let certificate_stamps = Stamps::from_read(transport.stamps());
         CredentialFiles { tokens, transport, issues, token_stamps, certificate_stamps }
     }
 
@@ -92,6 +98,49 @@ impl CredentialFiles {
         if self.certificate_stamps.check(self.transport.stamps(), all) {
             let usable = self.transport.reload();
             self.issues.set(ServerIssueKind::Certificates, !usable, now());
+        }
+    }
+}
+
+/// Certificates of a process that is no server, read again when their files change. Clones share them.
+#[derive(Clone)]
+pub struct FollowedCertificates {
+    transport: Transport,
+    /// Before the files were read.
+    stamps: Vec<FileStamp>,
+}
+
+impl FollowedCertificates {
+    /// Reads the files; `None` if the settings name no certificate.
+    ///
+    /// # Errors
+    /// Which file cannot be read, or does not match the others.
+    pub fn load(settings: &TlsSettings) -> Result<Option<FollowedCertificates>, String> {
+        let transport = Transport::load(settings)?;
+        let stamps = transport.stamps();
+        transport.read_again()?;
+        Ok(transport.is_encrypted().then_some(FollowedCertificates { transport, stamps }))
+    }
+
+    /// What a new connection is encrypted with.
+    pub fn config(&self) -> Arc<ServerConfig> {
+        self.transport.config().expect("the transport is encrypted")
+    }
+
+    /// Checks the files each second and reads what changed, for new connections; never ends. `note` is called after each reading: with
+    /// an error, the certificates from before stay.
+    pub async fn follow(self, note: impl Fn(Result<(), String>)) {
+        let mut stamps = Stamps::from_read(self.stamps);
+        loop {
+            tokio::time::sleep(CHECK_INTERVAL).await;
+            let transport = self.transport.clone();
+            let read = move || {
+                let read = stamps.check(transport.stamps(), false).then(|| transport.read_again());
+                (stamps, read)
+            };
+            let Ok((checked, read)) = tokio::task::spawn_blocking(read).await else { return };
+            stamps = checked;
+            read.into_iter().for_each(&note);
         }
     }
 }

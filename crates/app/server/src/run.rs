@@ -18,7 +18,7 @@ use crate::signatures::keep_signatures;
 use crate::tenants::{TenantError, Tenants};
 use axum::Router;
 use axum::middleware::from_fn_with_state;
-use laggard_store::ClaimError;
+use laggard_store::{ClaimError, UnitWorkers};
 use laggard_system::{available_threads, now};
 use std::ffi::OsString;
 use std::fmt;
@@ -65,7 +65,7 @@ impl fmt::Display for ServeError {
 impl std::error::Error for ServeError {}
 
 /// What surrounds a server.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct ServeEnvironment {
     /// Where the settings come from; tokens are read from there again.
     pub sources: SettingSources,
@@ -75,6 +75,8 @@ pub struct ServeEnvironment {
     pub otel: OtelVariables,
     /// Has the allocator return freed memory soon, while memory is tight, or after a while.
     pub return_freed_memory: Option<fn(soon: bool)>,
+    /// The workers that the settings name (`cluster.workers`), if there are some.
+    pub workers: Option<Arc<dyn UnitWorkers>>,
 }
 
 /// Serves until SIGTERM or SIGINT, then finishes what is in flight. A second signal ends it at once, as a loss of
@@ -97,14 +99,14 @@ pub fn serve(settings: CheckedSettings, environment: ServeEnvironment) -> Result
 async fn run(settings: CheckedSettings, environment: ServeEnvironment) -> Result<(), ServeError> {
     let mut signals = StopSignals::catch()?;
     let hangup = caught(SignalKind::hangup())?;
-    let ServeEnvironment { sources, notify_socket, otel, return_freed_memory } = environment;
+    let ServeEnvironment { sources, notify_socket, otel, return_freed_memory, workers } = environment;
     let notice = Notice::new(notify_socket.as_deref());
     let _lock = DataLock::acquire(&settings.raw.data).map_err(ServeError::new)?;
     let transport = Transport::load(&settings.raw.tls).map_err(ServeError::new)?;
     let sockets = bind(&settings.raw).await?;
     let stopping = CancellationToken::new();
     let listeners = sockets.iter().map(|bound| bound.listener.clone()).collect();
-    let state = state(&settings, listeners, stopping.clone()).await?;
+    let state = state(&settings, listeners, workers, stopping.clone()).await?;
     let tracing = SelfTracing::start(&settings.raw.self_tracing, otel, stopping.clone());
     let limits = settings.raw.limits;
     let connections = TaskTracker::new();
@@ -142,6 +144,7 @@ async fn run(settings: CheckedSettings, environment: ServeEnvironment) -> Result
 pub(crate) async fn state(
     settings: &CheckedSettings,
     listeners: Vec<Arc<Listener>>,
+    workers: Option<Arc<dyn UnitWorkers>>,
     stopping: CancellationToken,
 ) -> Result<AppState, ServeError> {
     let memory = Arc::new(ProcessMemory::new(settings.raw.memory.map(|size| size.0)));
@@ -162,7 +165,7 @@ pub(crate) async fn state(
         admission: Arc::new(Admission::new(settings, tenants.clone())),
         receivers: Arc::new(Receivers::new(&settings.raw.limits, memory.clone())),
         alerts,
-        api: Api::new(&settings.raw, memory.clone(), queries),
+        api: Api::new(&settings.raw, memory.clone(), queries, workers),
         memory,
         issues: Arc::default(),
         request_durations: Arc::default(),

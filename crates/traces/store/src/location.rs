@@ -167,35 +167,40 @@ impl DataLocation {
     /// # Errors
     /// As of [`StoreReader::open`].
     pub async fn read_store(&self, settings: &StoreSettings) -> Result<StoreReader, StoreError> {
-        if !self.folders().await?.iter().any(|folder| folder == SEGMENTS) {
-            return Err(self.failed("this is no store: it has no segments"));
-        }
+        self.check_is_store().await?;
         let segments = self.within(SEGMENTS);
         let objects = segments.objects().map_err(|error| segments.failed(error))?;
         StoreReader::open(objects, settings).await.map_err(|error| self.failed(error))
     }
 
-    /// Opens the stores in several locations as one, for reading ([`StoreReader::open_all`]).
+    /// Checks that there is a store in it; one without any segment is none.
     ///
     /// # Errors
-    /// As of [`DataLocation::read_store`].
-    pub async fn read_stores(
-        locations: &[DataLocation],
-        settings: &StoreSettings,
-    ) -> Result<StoreReader, StoreError> {
-        let objects = locations.iter().map(|location| {
-            let segments = location.within(SEGMENTS);
-            segments.objects().map_err(|error| segments.failed(error))
-        });
-        StoreReader::open_all(objects.collect::<Result<_, _>>()?, settings).await
+    /// When there is none, or it cannot be listed.
+    pub async fn check_is_store(&self) -> Result<(), StoreError> {
+        match self.folders().await?.iter().any(|folder| folder == SEGMENTS) {
+            true => Ok(()),
+            false => Err(self.failed("this is no store: it has no segments")),
+        }
     }
 
-    /// The objects below it.
+    /// Opens the stores in some folders below it as one, for reading ([`StoreReader::open_all`]). A folder that does not exist is an
+    /// empty store, as of a server that has stored nothing of a tenant; where it must exist, [`DataLocation::check_is_store`] is called
+    /// before.
     ///
     /// # Errors
-    /// When it is a folder that does not exist.
-    pub(crate) fn objects_of_all(&self) -> Result<Arc<dyn ObjectStore>, StoreError> {
-        self.objects().map_err(|error| self.failed(error))
+    /// As of [`StoreReader::open`], for any of them; when the location itself does not exist.
+    pub async fn read_stores(
+        &self,
+        folders: &[String],
+        settings: &StoreSettings,
+    ) -> Result<StoreReader, StoreError> {
+        let root = self.objects().map_err(|error| self.failed(error))?;
+        let objects = folders.iter().map(|folder| -> Arc<dyn ObjectStore> {
+            let below = ObjectPath::from(format!("{folder}/{SEGMENTS}"));
+            Arc::new(PrefixStore::new(Arc::clone(&root), below))
+        });
+        StoreReader::open_all(objects.collect(), settings).await
     }
 
     /// Its objects, to be written by this process among others.

@@ -2,7 +2,7 @@
 
 use crate::segments::{UnitPlan, UnitsError};
 use crate::view::{View, ViewReader};
-use crate::{StoreError, StoreWorkers};
+use crate::{StoreError, StoreWorkers, WhenWorkersFail};
 use laggard_engine::{SliceFacts, StartRange, UnitFold};
 use std::sync::Arc;
 
@@ -14,12 +14,15 @@ pub struct StoredUnits {
     plan: Option<UnitPlan>,
     /// Who computes them; threads of this process if there are none.
     workers: Option<StoreWorkers>,
+    /// Why workers were given up.
+    workers_failure: Option<String>,
 }
 
 impl View {
     /// The units that hold requests of some times; they may hold others, too.
     pub fn units(&self, times: Vec<StartRange>) -> StoredUnits {
-        StoredUnits { reader: ViewReader::over(self, &times), times, plan: None, workers: None }
+        let reader = ViewReader::over(self, &times);
+        StoredUnits { reader, times, plan: None, workers: None, workers_failure: None }
     }
 }
 
@@ -34,7 +37,7 @@ impl StoredUnits {
     /// again without it.
     ///
     /// # Errors
-    /// When the storage does not answer.
+    /// When the storage does not answer; when workers fail, unless this process is to compute the units then.
     pub async fn fold<F: UnitFold + 'static>(&mut self, fold: F) -> Result<F::Partial, StoreError> {
         self.fold_with_progress(fold, &|_, _| {}).await
     }
@@ -57,7 +60,13 @@ impl StoredUnits {
                     self.reader.continue_without(failed).await?;
                 }
                 Err(UnitsError::Gathering(error)) => return Err(StoreError::new(error.to_string())),
-                Err(UnitsError::Workers(error)) => return Err(StoreError::new(error)),
+                Err(UnitsError::Workers(error)) => {
+                    let workers = self.workers.take();
+                    if !workers.is_some_and(|one| one.when_they_fail == WhenWorkersFail::ComputeHere) {
+                        return Err(StoreError::new(error));
+                    }
+                    self.workers_failure = Some(error);
+                }
             }
         }
     }
@@ -79,6 +88,11 @@ impl StoredUnits {
                 self.reader.shared.fold_units_at(workers, round, fold, progress).await
             }
         }
+    }
+
+    /// Why this process computes units although there are workers, if they failed ([`WhenWorkersFail::ComputeHere`]).
+    pub fn workers_failure(&self) -> Option<&str> {
+        self.workers_failure.as_deref()
     }
 
     /// Facts that belong to no unit: those of reading late spans, and what could not be read ([`Loss::CorruptSegment`]). To be asked

@@ -44,6 +44,19 @@ pub struct StoreWorkers {
     /// Folders of the store, relative to the location that each process was configured with: one for each writer, in the order in
     /// which they are combined.
     pub folders: Arc<[String]>,
+    /// What happens when they fail.
+    pub when_they_fail: WhenWorkersFail,
+}
+
+/// What happens to a question when workers fail.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WhenWorkersFail {
+    /// It fails as well.
+    Fail,
+    /// This process computes all units: the answer is the same, later ([`StoredUnits::workers_failure`]).
+    ///
+    /// [`StoredUnits::workers_failure`]: crate::StoredUnits::workers_failure
+    ComputeHere,
 }
 
 /// What a worker is sent: enough to compute any unit of a round.

@@ -1,12 +1,8 @@
 //! What several servers store below one URL, read as one store while they write.
 
 use crate::clock::wall_clock;
-use crate::location::SEGMENTS;
 use crate::state::StoreIssue;
 use crate::{DataLocation, SegmentFigures, StoreError, StoreReader, StoreSettings, Views};
-use object_store::ObjectStore;
-use object_store::path::Path as ObjectPath;
-use object_store::prefix::PrefixStore;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -38,7 +34,7 @@ impl WriterStores {
         settings: &StoreSettings,
     ) -> Result<WriterStores, StoreError> {
         let writers = url.writer_names().await?;
-        let reader = Arc::new(read(url, path, settings, &writers).await?);
+        let reader = Arc::new(url.read_stores(&folders(&writers, path), settings).await?);
         let state = Mutex::new(State { writers, reader, unreadable: None });
         Ok(WriterStores { url: url.clone(), path: path.to_owned(), settings: settings.clone(), state })
     }
@@ -71,7 +67,7 @@ impl WriterStores {
         if let Some(reader) = reader {
             return reader.refresh().await.map(drop);
         }
-        let reader = Arc::new(read(&self.url, &self.path, &self.settings, &writers).await?);
+        let reader = Arc::new(self.url.read_stores(&folders(&writers, &self.path), &self.settings).await?);
         let mut state = self.state();
         (state.writers, state.reader) = (writers, reader);
         Ok(())
@@ -80,6 +76,12 @@ impl WriterStores {
     /// Snapshots as of the last refresh.
     pub fn views(&self) -> Views {
         self.state().reader.views()
+    }
+
+    /// The same, and which folders below the URL they are of, in the order in which these are combined.
+    pub fn views_of_folders(&self) -> (Views, Vec<String>) {
+        let state = self.state();
+        (state.reader.views(), folders(&state.writers, &self.path))
     }
 
     /// Sizes and problems, as of the last refresh.
@@ -109,29 +111,22 @@ impl WriterStores {
     }
 }
 
-/// Reads the stores of some writers as one.
-async fn read(
-    url: &DataLocation,
-    path: &str,
-    settings: &StoreSettings,
-    writers: &[String],
-) -> Result<StoreReader, StoreError> {
-    let root = url.objects_of_all()?;
-    let objects = writers.iter().map(|writer| -> Arc<dyn ObjectStore> {
-        let below = ObjectPath::from(format!("{writer}/{path}/{SEGMENTS}"));
-        Arc::new(PrefixStore::new(Arc::clone(&root), below))
-    });
-    StoreReader::open_all(objects.collect(), settings).await
+/// The stores of some writers, below the prefix of each.
+fn folders(writers: &[String], path: &str) -> Vec<String> {
+    writers.iter().map(|writer| format!("{writer}/{path}")).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::counted_objects::CountedObjects;
+    use crate::location::SEGMENTS;
     use crate::random_batches::batch;
     use crate::{FlushBatch, OWNER_FOLDER, Segments};
     use laggard_engine::Batch;
-    use object_store::ObjectStoreExt;
+    use object_store::path::Path as ObjectPath;
+    use object_store::prefix::PrefixStore;
+    use object_store::{ObjectStore, ObjectStoreExt};
 
     /// Stores a trace of a writer's own below its prefix.
     async fn write(objects: &Arc<dyn ObjectStore>, number: u64) {

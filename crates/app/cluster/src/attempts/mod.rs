@@ -4,6 +4,7 @@
 mod tests;
 
 use crate::chunks::{Assembler, Chunk, UnitAnswer, WorkerRow};
+use crate::encrypted::ClusterTls;
 use crate::engine::{Assigned, EngineRoot};
 use async_trait::async_trait;
 use futures::StreamExt;
@@ -27,7 +28,7 @@ const SILENCE_MAX: Duration = Duration::from_secs(8);
 const CHECKED_EVERY: Duration = Duration::from_millis(500);
 
 /// How the workers are reached.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ClusterSettings {
     /// Addresses of the workers: `host:port`.
     pub workers: Vec<String>,
@@ -35,6 +36,8 @@ pub struct ClusterSettings {
     pub token: String,
     /// Which build this program is; workers refuse another one.
     pub build: String,
+    /// How connections are encrypted; `None` for plain ones.
+    pub tls: Option<ClusterTls>,
 }
 
 /// Workers that compute units for this process.
@@ -50,7 +53,7 @@ impl Cluster {
     /// Workers at some addresses. They are connected to when there is something to compute.
     ///
     /// # Errors
-    /// When there is none, one is named twice, or an address or the token cannot be sent.
+    /// When there is none, one is named twice, an address or the token cannot be sent, or a certificate or a key is none.
     pub fn new(settings: &ClusterSettings) -> Result<Cluster, String> {
         let names = settings.workers.clone();
         if names.is_empty() {

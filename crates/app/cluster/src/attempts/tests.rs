@@ -64,11 +64,12 @@ fn compute_at(behaviors: &[Behavior]) -> (Result<Vec<String>, String>, Vec<usize
         for &behavior in behaviors {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             workers.push(listener.local_addr().unwrap().to_string());
-            let settings = WorkerSettings { token: "t".to_owned(), build: "b".to_owned(), at_once: 2 };
+            let settings =
+                WorkerSettings { token: "t".to_owned(), build: "b".to_owned(), at_once: 2, tls: None };
             let rounds = Arc::new(TestRounds { behavior, steps: Arc::default() });
             tokio::spawn(serve(listener, settings, rounds, std::future::pending()));
         }
-        let settings = ClusterSettings { workers, token: "t".to_owned(), build: "b".to_owned() };
+        let settings = ClusterSettings { workers, token: "t".to_owned(), build: "b".to_owned(), tls: None };
         let cluster = Cluster { silence_max: SILENCE, ..Cluster::new(&settings).unwrap() };
         let mut parts = Vec::new();
         let mut deliver = |part: Vec<u8>| {
@@ -124,7 +125,7 @@ fn units_go_to_workers_in_turn_and_again_to_others() {
 #[test]
 fn a_worker_that_failed_gets_units_last() {
     let workers = ["127.0.0.1:1", "127.0.0.1:2"].map(str::to_owned).to_vec();
-    let settings = ClusterSettings { workers, token: "t".to_owned(), build: "b".to_owned() };
+    let settings = ClusterSettings { workers, token: "t".to_owned(), build: "b".to_owned(), tls: None };
     let cluster = Cluster::new(&settings).unwrap();
     assert_eq!(cluster.usable(), [0, 1]);
     cluster.note_failed(0);

@@ -1,7 +1,8 @@
 //! Connections to workers. A worker that fails ends its own streams, not the query: what is missing is asked for elsewhere.
 
 use super::BUILD_HEADER;
-use crate::ClusterSettings;
+use crate::encrypted::check_certificates;
+use crate::{ClusterSettings, ClusterTls};
 use async_trait::async_trait;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::common::{DataFusionError, Result};
@@ -19,7 +20,7 @@ use http::{HeaderMap, HeaderValue};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tonic::transport::Endpoint;
+use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity};
 use tower::ServiceExt;
 use url::Url;
 
@@ -45,7 +46,8 @@ impl Connections {
     pub(super) fn new(settings: &ClusterSettings) -> Result<Connections, String> {
         let worker = |address: &String| {
             let invalid = || format!("{address}: this is no address of a worker like host:port");
-            let url: Url = format!("http://{address}").parse().map_err(|_| invalid())?;
+            let scheme = if settings.tls.is_some() { "https" } else { "http" };
+            let url: Url = format!("{scheme}://{address}").parse().map_err(|_| invalid())?;
             if url.port().is_none() || url.path() != "/" || url.username() != "" {
                 return Err(invalid());
             }
@@ -56,6 +58,10 @@ impl Connections {
                 .keep_alive_timeout(ALIVE_TIMEOUT)
                 .keep_alive_while_idle(true)
                 .tcp_nodelay(true);
+            let endpoint = match &settings.tls {
+                None => endpoint,
+                Some(tls) => encrypted(endpoint, tls).map_err(|error| format!("TLS to workers: {error}"))?,
+            };
             Ok((url, endpoint))
         };
         let header = |text: String| {
@@ -96,6 +102,17 @@ impl Connections {
     }
 }
 
+/// The same endpoint, encrypted. The engine leaves out roots that it cannot read, and would then refuse every worker.
+fn encrypted(endpoint: Endpoint, tls: &ClusterTls) -> Result<Endpoint, String> {
+    check_certificates(tls)?;
+    let config = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(&tls.roots));
+    let config = match &tls.client {
+        Some((certificate, key)) => config.identity(Identity::from_pem(certificate, key)),
+        None => config,
+    };
+    endpoint.tls_config(config).map_err(|error| with_sources(&error))
+}
+
 /// What went wrong with workers in an attempt: the first of each.
 #[derive(Clone, Default)]
 pub(crate) struct Failures(Arc<Mutex<BTreeMap<usize, String>>>);
@@ -119,13 +136,17 @@ impl Failures {
 
 /// An error in one line, without what the engine puts around it.
 fn reason(error: &DataFusionError) -> String {
-    let mut deepest: &(dyn std::error::Error + 'static) = error;
+    with_sources(error).lines().map(str::trim).collect::<Vec<_>>().join(" ")
+}
+
+/// An error with its deepest cause.
+fn with_sources(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut deepest = error;
     while let Some(source) = deepest.source() {
         deepest = source;
     }
     let (all, deepest) = (error.to_string(), deepest.to_string());
-    let text = if all.contains(&deepest) { all } else { format!("{all}: {deepest}") };
-    text.lines().map(str::trim).collect::<Vec<_>>().join(" ")
+    if all.contains(&deepest) { all } else { format!("{all}: {deepest}") }
 }
 
 /// Connections of one attempt.

@@ -3,6 +3,7 @@
 use super::BUILD_HEADER;
 use super::leaf::{LeafSource, UnitsCodec, UnitsExec};
 use crate::RoundSource;
+use crate::encrypted::{TlsOfConnections, encrypted};
 use datafusion::common::{DataFusionError, Result, exec_err};
 use datafusion::execution::object_store::ObjectStoreRegistry;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
@@ -27,6 +28,8 @@ pub struct WorkerSettings {
     pub build: String,
     /// Units that are computed at the same time for one question.
     pub at_once: usize,
+    /// How connections are encrypted; `None` for plain ones.
+    pub tls: Option<TlsOfConnections>,
 }
 
 /// Computes units for roots until `stop` ends.
@@ -39,13 +42,17 @@ pub async fn serve(
     rounds: Arc<dyn RoundSource>,
     stop: impl Future<Output = ()>,
 ) -> Result<(), String> {
-    let WorkerSettings { token, build, at_once } = settings;
+    let WorkerSettings { token, build, at_once, tls } = settings;
     let worker = worker(LeafSource { rounds, at_once: at_once.max(1) }).map_err(|error| error.to_string())?;
     let check = move |request: Request<()>| admitted(request, &token, &build);
     let service = InterceptedService::new(worker.into_worker_server(), check);
     let server = Server::builder().add_service(service);
     let connections = TcpIncoming::from(listener).with_nodelay(Some(true));
-    server.serve_with_incoming_shutdown(connections, stop).await.map_err(|error| error.to_string())
+    let served = match tls {
+        None => server.serve_with_incoming_shutdown(connections, stop).await,
+        Some(tls) => server.serve_with_incoming_shutdown(encrypted(connections, tls), stop).await,
+    };
+    served.map_err(|error| error.to_string())
 }
 
 /// Admits a request that has the token and comes from the same build.

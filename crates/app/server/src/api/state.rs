@@ -16,6 +16,7 @@ use crate::security::Admission;
 use crate::settings::ServeSettings;
 use crate::tenants::Tenants;
 use laggard_model::Timestamp;
+use laggard_store::UnitWorkers;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -52,6 +53,10 @@ pub(crate) struct Api {
     pub(crate) uploads: UploadFolder,
     /// Most calls that one diagnosis compares.
     pub(crate) calls_max: u64,
+    /// Who reads the store for questions, if there are workers.
+    pub(crate) workers: Option<Arc<dyn UnitWorkers>>,
+    /// Windows stored in slices of fewer spans are not read by workers.
+    pub(crate) workers_spans_min: u64,
     /// Requests of recent windows.
     pub(crate) cache: Arc<RequestCache>,
     pub(crate) page_reads: PageReads,
@@ -68,7 +73,12 @@ impl Api {
     }
 
     /// `queries` limits the queries of people and of continuous detection together. Needs a running runtime.
-    pub(crate) fn new(settings: &ServeSettings, memory: Arc<ProcessMemory>, queries: Arc<Semaphore>) -> Api {
+    pub(crate) fn new(
+        settings: &ServeSettings,
+        memory: Arc<ProcessMemory>,
+        queries: Arc<Semaphore>,
+        workers: Option<Arc<dyn UnitWorkers>>,
+    ) -> Api {
         let cache = Arc::new(RequestCache::new(memory.at_most_an_eighth(BYTES_MAX)));
         let running = Arc::<RunningWork>::default();
         Api {
@@ -79,6 +89,8 @@ impl Api {
             queries: SharedPermits::new(queries),
             imports: Arc::new(Semaphore::new(IMPORTS_AT_ONCE)),
             uploads: UploadFolder::new(&settings.data, settings.limits.upload.0),
+            workers,
+            workers_spans_min: u64::from(settings.cluster.spans_min),
             cache,
             scrapes: Scrapes::default(),
         }

@@ -13,6 +13,8 @@ pub(crate) enum ServerIssueKind {
     Certificates,
     /// A server that traces are read from.
     TraceSources,
+    /// Workers that read the store for this server.
+    Workers,
 }
 
 impl ServerIssueKind {
@@ -22,6 +24,7 @@ impl ServerIssueKind {
             ServerIssueKind::Tokens => "tokens_unusable",
             ServerIssueKind::Certificates => "certificates_unusable",
             ServerIssueKind::TraceSources => "trace_source_unread",
+            ServerIssueKind::Workers => "workers_failed",
         }
     }
 
@@ -38,6 +41,10 @@ impl ServerIssueKind {
             ServerIssueKind::TraceSources => {
                 "a server that traces are read from cannot be read (the log says which and why); it is tried again, and up to an hour \
                  is caught up"
+            }
+            ServerIssueKind::Workers => {
+                "the workers did not read the store for the last question that they were to (the log says which and why); the server \
+                 read it itself"
             }
         }
     }

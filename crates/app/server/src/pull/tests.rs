@@ -55,7 +55,7 @@ impl Pulling {
         let data = tempfile::tempdir().unwrap();
         let settings = ServeSettings { data: data.path().to_owned(), ..ServeSettings::default() };
         let settings = settings.check().unwrap();
-        let state = crate::run::state(&settings, Vec::new(), CancellationToken::new()).await.unwrap();
+        let state = crate::run::state(&settings, Vec::new(), None, CancellationToken::new()).await.unwrap();
         let source = TraceSourceSettings::example(url);
         let pull = Pull::new(source, data.path().join("sources"), state.clone(), Failing::default());
         Pulling { pull, state, _data: data }

@@ -5,7 +5,9 @@ use super::log_filter::log_filter;
 use super::objectives::check_objectives;
 use super::tokens::CheckedToken;
 use super::trace_sources::check_trace_sources;
-use super::{CheckedAlerts, ServeSettings, ServerRole, SettingError, StorageSettings, TlsSettings};
+use super::{
+    CheckedAlerts, ServeSettings, ServerRole, SettingError, StorageSettings, TlsSettings, WorkersSettings,
+};
 use laggard_settings::Settings;
 use laggard_store::DataLocation;
 use std::net::SocketAddr;
@@ -33,6 +35,7 @@ impl ServeSettings {
         self.check_pairs()?;
         log_filter(&self.logs.level).map(drop)?;
         self.tls.check_pair()?;
+        self.cluster.check(self.store.role)?;
         let tokens = self.token_list().read_all()?;
         self.check_exposure(!tokens.is_empty())?;
         check_objectives(&self.objectives)?;
@@ -137,6 +140,33 @@ impl StorageSettings {
         }
         if self.role != ServerRole::Query && self.adopt.contains(&self.writer) {
             return Err(SettingError::new("store.adopt names this server itself (store.writer)"));
+        }
+        Ok(())
+    }
+}
+
+impl WorkersSettings {
+    fn check(&self, role: ServerRole) -> Result<(), SettingError> {
+        if self.workers.is_empty() == self.token_file.is_some() {
+            return Err(SettingError::new(
+                "cluster.workers and cluster.token_file must both be set, or neither",
+            ));
+        }
+        if self.client_certificate.is_some() != self.client_key.is_some() {
+            return Err(SettingError::new(
+                "cluster.client_certificate and cluster.client_key must both be set, or neither",
+            ));
+        }
+        if self.roots.is_some() && self.workers.is_empty() {
+            return Err(SettingError::new("cluster.roots needs cluster.workers"));
+        }
+        if self.client_key.is_some() && self.roots.is_none() {
+            return Err(SettingError::new("cluster.client_certificate needs cluster.roots"));
+        }
+        if !self.workers.is_empty() && role == ServerRole::Receive {
+            return Err(SettingError::new(
+                "cluster.workers: a server with store.role receive answers no questions that workers could read the store for",
+            ));
         }
         Ok(())
     }

@@ -69,6 +69,8 @@ settings! {
     groups {
         /// The store of each tenant.
         store: StorageSettings;
+        /// Workers.
+        cluster: WorkersSettings;
         /// Certificates.
         tls: TlsSettings;
         /// Separate data, named by a header.
@@ -149,6 +151,27 @@ pub enum ServerRole {
 impl Choice for ServerRole {
     const CHOICES: &'static [(&'static str, ServerRole)] =
         &[("receive", ServerRole::Receive), ("query", ServerRole::Query), ("both", ServerRole::Both)];
+}
+
+settings! {
+    group "cluster";
+    /// Processes that read the store for this server.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct WorkersSettings {
+        /// Workers (`laggard worker`) that read the store for diagnoses and comparisons: `HOST:PORT`. In programs built with the feature
+        /// `cluster`
+        workers ("cluster.workers", "entries"): Vec<String> = Vec::new(), within(0.0, 1000.0);
+        /// File with the token that the workers require
+        token_file ("cluster.token_file"): Option<PathBuf> = None, any();
+        /// Root certificates of the workers (PEM), for encrypted connections; `off` for plain ones
+        roots ("cluster.roots"): Option<PathBuf> = None, any();
+        /// Certificate chain of this server (PEM), for workers that require one
+        client_certificate ("cluster.client_certificate"): Option<PathBuf> = None, any();
+        /// Its private key (PEM)
+        client_key ("cluster.client_key"): Option<PathBuf> = None, any();
+        /// Windows stored in slices of fewer spans are read by the server itself, which is faster
+        spans_min ("cluster.spans_min"): u32 = 1_000_000, within(0.0, 1e9);
+    }
 }
 
 settings! {

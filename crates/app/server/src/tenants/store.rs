@@ -1,6 +1,7 @@
 //! Where the data of a tenant goes, and what questions about it are answered from.
 
 use super::adopted::AdoptedStore;
+use crate::settings::TENANTS;
 use laggard_engine::Batch;
 use laggard_model::Nanos;
 use laggard_store::{AppendError, SegmentFigures, Store, StoreError, StoreState, View, Views, WriterStores};
@@ -84,6 +85,14 @@ impl TenantStore {
         match &self.placement {
             StorePlacement::Own(own) => own.views(),
             StorePlacement::Shared(_, all) | StorePlacement::ReadOnly(all) => all.views(),
+        }
+    }
+
+    /// Snapshots, and the folders that they are of, of this tenant: relative to `store.url`, or else to the data folder.
+    pub(crate) fn views_of_folders(&self, tenant: &str) -> (Views, Vec<String>) {
+        match &self.placement {
+            StorePlacement::Own(own) => (own.views(), vec![format!("{TENANTS}/{tenant}")]),
+            StorePlacement::Shared(_, all) | StorePlacement::ReadOnly(all) => all.views_of_folders(),
         }
     }
 

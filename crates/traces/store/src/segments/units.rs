@@ -125,7 +125,7 @@ impl SegmentsInner {
                 "{unit} can be read here, but not at a worker: {reason}"
             )));
         }
-        Ok(gathering.finish()?)
+        gathering.finish().map_err(|error| UnitsError::Workers(error.to_string()))
     }
 
     /// Folds over all units of a plan, a few at a time.

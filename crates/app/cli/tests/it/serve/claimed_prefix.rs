@@ -202,6 +202,10 @@ fn traces_that_are_split_across_servers_are_whole() {
     for part in ["headline", "suspects", "input", "categories"] {
         assert_eq!(split[part], one[part], "{part}");
     }
+    // Half of the data must not pass for all of it.
+    fs::rename(folder.path().join("w1/tenants/default/segments"), folder.path().join("moved")).unwrap();
+    let words = ["diagnose", "--store", &*shared.url];
+    shared.run(&words).fails(3, &["w1/tenants/default: this is no store"]);
 }
 
 #[test]

@@ -44,6 +44,27 @@ fn errors_in_the_configuration_file_have_a_line() {
 }
 
 #[test]
+fn workers_need_a_token_and_a_program_that_can_use_them() {
+    let token = file("secret");
+    let token = format!("cluster.token_file={}", token.path().to_str().unwrap());
+    for alone in [&token, "cluster.workers=w1:4320,w2:4320"] {
+        laggard(&["serve", "--check-config", "--set", alone]).fails(2, &["must both be set"]);
+    }
+    let both = ["serve", "--check-config", "--set", &token, "--set", "cluster.workers=w1:4320,w2:4320"];
+    let receiving = ["--set", "store.url=file:///x", "--set", "store.role=receive"];
+    laggard(&[&both[..], &receiving].concat()).fails(2, &["cluster.workers", "answers no questions"]);
+    match cfg!(feature = "cluster") {
+        true => {
+            let printed = laggard(&both).text();
+            assert!(printed.contains("w1:4320"), "{printed}");
+            let wrong = [&both[..], &["--set", "cluster.workers=w1"]].concat();
+            laggard(&wrong).fails(2, &["no address of a worker"]);
+        }
+        false => laggard(&both).fails(2, &["cluster.workers", "--features cluster"]),
+    }
+}
+
+#[test]
 fn non_loopback_addresses_need_authentication_or_insecure() {
     laggard(&["serve", "--check-config", "--http", "0.0.0.0:0"])
         .fails(2, &["http is 0.0.0.0:0", "--insecure"]);

@@ -10,15 +10,16 @@ use crate::api::problem::{ApiError, ProblemKind};
 use crate::api::running::JobSize;
 use crate::api::state::AppState;
 use crate::events::TenantEvents;
-use crate::operations::{ProcessMemory, QUESTION_BYTES, ReservedMemory};
+use crate::operations::{ProcessMemory, QUESTION_BYTES, ReservedMemory, ServerIssues};
 use crate::stored_facts::stored_facts;
 use crate::tenants::Tenant;
 use laggard_diagnose::{BaselineChoice, ComparedPopulation, DiagnoseSettings, Population};
 use laggard_engine::{LocalEngine, Requests};
 use laggard_params::{BaselineData, CompareParams, ComparedData, DIAGNOSE_QUESTION, DiagnoseParams, Window};
 use laggard_report::{Comparison, InputFacts, Report, SystemEvent};
-use laggard_store::{StoreWorkers, Views};
+use laggard_store::{StoreWorkers, UnitWorkers, Views, WhenWorkersFail};
 use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use tokio::runtime::Handle;
 
@@ -84,6 +85,11 @@ pub(crate) struct TenantQueries {
     pub(super) threads: NonZeroUsize,
     /// Who reads requests; this process if there are none.
     pub(super) workers: Option<StoreWorkers>,
+    /// Windows stored in slices of fewer spans are read by this process.
+    pub(super) workers_spans_min: u64,
+    /// Whether workers have failed, so that this process reads the rest of what the question is about.
+    pub(super) workers_failed: AtomicBool,
+    pub(super) issues: Arc<ServerIssues>,
     /// Requests that were taken last.
     pub(super) last_selection: Mutex<Option<LastSelection>>,
     pub(crate) handle: Handle,
@@ -95,14 +101,23 @@ pub(crate) struct TenantQueries {
 impl TenantQueries {
     /// To be called where a runtime is.
     pub(crate) fn of(state: &AppState, tenant: &Tenant) -> TenantQueries {
+        let (views, folders) = tenant.store.views_of_folders(&tenant.name);
+        let store_workers = |workers: &Arc<dyn UnitWorkers>| StoreWorkers {
+            workers: Arc::clone(workers),
+            folders: folders.into(),
+            when_they_fail: WhenWorkersFail::ComputeHere,
+        };
         TenantQueries {
-            views: tenant.store.views(),
+            views,
             cache: state.api.cache.clone(),
             memory: state.memory.clone(),
             calls_max: state.api.calls_max,
             reserved: Mutex::default(),
             threads: threads(),
-            workers: None,
+            workers: state.api.workers.as_ref().map(store_workers),
+            workers_spans_min: state.api.workers_spans_min,
+            workers_failed: AtomicBool::new(false),
+            issues: Arc::clone(&state.issues),
             last_selection: Mutex::default(),
             handle: Handle::current(),
             events: tenant.events.clone(),
@@ -180,7 +195,7 @@ impl TenantQueries {
         let facts = InputFacts { events: events.collect(), ..stored_facts(&requests) };
         let report = laggard_diagnose::diagnose(&requests, None, &facts, settings, engine);
         let mut report = report.map_err(ApiError::invalid)?;
-        report.cautions.extend(self.caution());
+        report.cautions.extend(self.cautions());
         Ok(report)
     }
 
@@ -209,17 +224,20 @@ impl TenantQueries {
         let settings = question.settings()?;
         let comparison = laggard_diagnose::compare([&populations[0], &populations[1]], &settings, engine);
         let mut comparison = comparison.map_err(ApiError::invalid)?;
-        comparison.cautions.extend(self.caution());
+        comparison.cautions.extend(self.cautions());
         Ok(comparison)
     }
 
-    /// What a reader of data of several servers should know.
-    fn caution(&self) -> Option<String> {
+    /// What a reader should know about where the data are, and who read them.
+    fn cautions(&self) -> impl Iterator<Item = String> {
         let servers = self.views.newest().writers();
-        (servers > 1).then(|| {
+        let of_several = (servers > 1).then(|| {
             format!(
                 "Stored by {servers} servers: events that were declared to other servers are not considered."
             )
-        })
+        });
+        // Not why: that names machines, and reports are sent to receivers of alerts.
+        let read_here = "Read by the server itself, since its workers failed; its log has the reason.";
+        of_several.into_iter().chain(self.workers_failed().then(|| read_here.to_owned()))
     }
 }

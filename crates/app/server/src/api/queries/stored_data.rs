@@ -13,10 +13,12 @@ use laggard_params::{BaselineData, CompareParams, ComparedData, DiagnoseParams};
 use laggard_report::{Comparison, Report, SystemEvent, counted};
 use laggard_store::{
     DataLocation, StoreError, StoreFolder, StoreReader, StoreSettings, StoreWorkers, UnitWorkers,
+    WhenWorkersFail,
 };
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use tokio::runtime::Runtime;
 
@@ -65,11 +67,14 @@ impl StoredData {
         let cache_bytes = memory.at_most_a_quarter(StoreSettings::default().cache_bytes);
         let settings = StoreSettings { cache_bytes, ..StoreSettings::default() };
         let reading = async {
-            let stores = stores_in(&DataLocation::parse(location)?, tenant).await?;
-            let folders = stores.iter().map(|(folder, _)| folder.clone()).collect();
-            let stores: Vec<DataLocation> = stores.into_iter().map(|(_, store)| store).collect();
-            let [location] = stores.as_slice() else {
-                let reader = DataLocation::read_stores(&stores, &settings).await?;
+            let all = DataLocation::parse(location)?;
+            let stores = stores_in(&all, tenant).await?;
+            let folders: Arc<[String]> = stores.iter().map(|(folder, _)| folder.clone()).collect();
+            let [(_, location)] = stores.as_slice() else {
+                for (_, store) in &stores {
+                    store.check_is_store().await?;
+                }
+                let reader = all.read_stores(&folders, &settings).await?;
                 let events = TenantEvents::read(&[]).map_err(|error| StoreError::new(error.to_string()))?;
                 return Ok((reader, events, None, folders));
             };
@@ -115,7 +120,8 @@ impl StoredData {
     #[must_use]
     pub fn with_workers(self, workers: Arc<dyn UnitWorkers>) -> StoredData {
         let folders = Arc::clone(&self.folders);
-        StoredData { workers: Some(StoreWorkers { workers, folders }), ..self }
+        let when_they_fail = WhenWorkersFail::Fail;
+        StoredData { workers: Some(StoreWorkers { workers, folders, when_they_fail }), ..self }
     }
 
     /// The report on stored requests that a server would give.
@@ -184,6 +190,9 @@ impl StoredData {
             reserved: Mutex::default(),
             threads: self.limits.threads,
             workers: self.workers.clone(),
+            workers_spans_min: 0,
+            workers_failed: AtomicBool::new(false),
+            issues: Arc::default(),
             last_selection: Mutex::default(),
             handle: self.runtime.handle().clone(),
             events: Arc::clone(&self.events),

@@ -4,11 +4,14 @@
 use super::spans::TenantQueries;
 use crate::api::jobs::Progress;
 use crate::api::problem::ApiError;
-use crate::operations::QUESTION_BYTES;
+use crate::operations::{QUESTION_BYTES, ServerIssueKind};
 use laggard_engine::{Count, CountedKinds, Levels, Requests, StartRange, Take};
 use laggard_model::Timestamp;
 use laggard_params::Window;
+use laggard_store::StoredUnits;
+use laggard_system::now;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Which requests are left out where there are too many.
 #[derive(Clone, Copy)]
@@ -44,21 +47,43 @@ impl TenantQueries {
         progress: &Progress,
     ) -> Result<Arc<Requests>, ApiError> {
         let view = self.views.newest();
-        let fits = |window: &Window| view.spans_within(window.since, window.until) <= self.calls_max;
-        let all_fit = windows.iter().all(fits);
-        if self.workers.is_none() && all_fit {
+        let spans = windows.iter().map(|window| view.spans_within(window.since, window.until));
+        let all_fit = spans.clone().all(|spans| spans <= self.calls_max);
+        let is_for_workers = !self.workers_failed() && spans.sum::<u64>() >= self.workers_spans_min;
+        let workers = self.workers.clone().filter(|_| is_for_workers);
+        if workers.is_none() && all_fit {
             return self.requests(windows, progress);
         }
         if let Some(known) = self.last_selection(windows) {
             return Ok(known);
         }
-        let requests = Arc::new(match all_fit {
-            true => self.in_one_round(windows, progress)?,
-            false => self.in_two_rounds(windows, (asked, left_out), progress)?,
-        });
+        let at_workers = workers.is_some();
+        let mut units = view.units(ranges(windows)).at(workers);
+        let read = match all_fit {
+            true => self.in_one_round(&mut units, progress),
+            false => self.in_two_rounds(&mut units, windows, (asked, left_out), progress),
+        };
+        match units.workers_failure() {
+            Some(failure) => self.note_failed_workers(failure),
+            // What was canceled says nothing about them.
+            None if at_workers && read.is_ok() => self.issues.set(ServerIssueKind::Workers, false, now()),
+            None => {}
+        }
+        let requests = Arc::new(read?);
         let last = LastSelection { windows: windows.to_vec(), requests: Arc::clone(&requests) };
         *self.last_selection.lock().expect("no thread panics while it holds the lock") = Some(last);
         Ok(requests)
+    }
+
+    fn note_failed_workers(&self, failure: &str) {
+        tracing::warn!(failure, "the workers failed; this server reads the store itself");
+        self.issues.set(ServerIssueKind::Workers, true, now());
+        self.workers_failed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether this process reads requests although there are workers.
+    pub(super) fn workers_failed(&self) -> bool {
+        self.workers_failed.load(Ordering::Relaxed)
     }
 
     /// What was taken before for the same question.
@@ -71,8 +96,7 @@ impl TenantQueries {
     }
 
     /// All requests of windows that fit into memory, read by workers: whole units, as threads read them.
-    fn in_one_round(&self, windows: &[Window], progress: &Progress) -> Result<Requests, ApiError> {
-        let mut units = self.views.newest().units(ranges(windows)).at(self.workers.clone());
+    fn in_one_round(&self, units: &mut StoredUnits, progress: &Progress) -> Result<Requests, ApiError> {
         let take = Take { read: vec![Timestamp::MIN..=Timestamp::MAX], levels: Levels::everything() };
         progress.stage("reading requests", 0)?;
         let taking =
@@ -87,12 +111,12 @@ impl TenantQueries {
 
     fn in_two_rounds(
         &self,
+        units: &mut StoredUnits,
         windows: &[Window],
         (asked, left_out): (&[Window], LeftOut),
         progress: &Progress,
     ) -> Result<Requests, ApiError> {
         let read = ranges(windows);
-        let mut units = self.views.newest().units(read.clone()).at(self.workers.clone());
         progress.stage("counting requests", 0)?;
         let count = Count { read: read.clone(), windows: ranges(asked) };
         let counting = async {

@@ -1,6 +1,7 @@
 //! The stores that a worker opens for rounds of other processes: those below the location that it was configured with, and no others.
 
 use super::stored_data::{is_store, stores_of_tenants};
+use crate::settings::{TENANTS, is_tenant_name};
 use laggard_store::{
     DataLocation, SentRound, StoreError, StoreReader, StoreSettings, WorkerRound, steps_done,
 };
@@ -59,22 +60,80 @@ impl WorkerStore {
 
     /// Opens the stores in some folders as one. Each must be one that is found here: a round cannot name other files.
     async fn open_folders(&self, folders: &[String]) -> Result<StoreReader, StoreError> {
-        let mut stores = Vec::new();
-        if is_store(&self.location).await? {
-            stores.push((String::new(), self.location.clone()));
-        } else {
-            stores.extend(stores_of_tenants(&self.location).await?.into_iter().map(|(_, store)| store));
-        }
-        let find = |folder: &String| {
-            let found = stores.iter().find(|(known, _)| known == folder);
-            found.map(|(_, store)| store.clone()).ok_or_else(|| {
-                StoreError::new(format!("{}: there is no store {folder:?} in it", self.location))
-            })
+        let is_one = is_store(&self.location).await?;
+        let stores = if is_one { Vec::new() } else { stores_of_tenants(&self.location).await? };
+        let writers = if is_one { Vec::new() } else { self.location.writer_names().await? };
+        let is_found = |folder: &String| {
+            is_one && folder.is_empty()
+                || stores.iter().any(|(_, (known, _))| known == folder)
+                || writers.iter().any(|writer| is_of_writer(folder, writer))
         };
-        let located: Vec<DataLocation> = folders.iter().map(find).collect::<Result<_, _>>()?;
-        match located.as_slice() {
-            [one] => one.read_store(&self.settings).await,
-            several => DataLocation::read_stores(several, &self.settings).await,
+        if let Some(unknown) = folders.iter().find(|folder| !is_found(folder)) {
+            return Err(StoreError::new(format!("{}: there is no store {unknown:?} in it", self.location)));
         }
+        match folders {
+            [one] if one.is_empty() => self.location.read_store(&self.settings).await,
+            [one] => self.location.within(one).read_store(&self.settings).await,
+            several => self.location.read_stores(several, &self.settings).await,
+        }
+    }
+}
+
+/// Whether a folder is where a writer stores data of a tenant, of which it may have none.
+fn is_of_writer(folder: &str, writer: &str) -> bool {
+    let below = folder.strip_prefix(writer).and_then(|rest| rest.strip_prefix('/'));
+    let tenant = below.and_then(|rest| rest.strip_prefix(TENANTS)).and_then(|rest| rest.strip_prefix('/'));
+    tenant.is_some_and(is_tenant_name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use laggard_store::OWNER_FOLDER;
+    use std::fs;
+
+    #[tokio::test]
+    async fn a_worker_opens_stores_below_its_location_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        for path in
+            ["all/w1/tenants/shop/segments", "all/x/tenants/shop/segments", "outside/tenants/shop/segments"]
+        {
+            fs::create_dir_all(folder.path().join(path)).unwrap();
+        }
+        fs::create_dir(folder.path().join("all/w1").join(OWNER_FOLDER)).unwrap();
+        let all = folder.path().join("all");
+        let store = WorkerStore::open(all.to_str().unwrap(), 1 << 30).await.unwrap();
+        let opened = async |folders: &[&str]| {
+            let folders: Vec<String> = folders.iter().map(|&folder| folder.to_owned()).collect();
+            store.open_folders(&folders).await.map(drop).map_err(|error| error.to_string())
+        };
+        assert_eq!(opened(&["w1/tenants/shop"]).await, Ok(()));
+        assert_eq!(
+            opened(&["w1/tenants/shop", "w1/tenants/other"]).await,
+            Ok(()),
+            "it has stored nothing of it"
+        );
+        let outside = folder.path().join("outside/tenants/shop");
+        for refused in [
+            "",
+            "w1",
+            "x/tenants/shop",
+            "w1/tenants",
+            "w1/tenants/",
+            "w1/tenants/..",
+            "w1/tenants/shop/segments",
+            "w1/tenants/../../x/tenants/shop",
+            "../outside/tenants/shop",
+            "../all/w1/tenants/shop",
+            "/w1/tenants/shop",
+            outside.to_str().unwrap(),
+        ] {
+            for folders in [&[refused][..], &["w1/tenants/shop", refused]] {
+                let error = opened(folders).await.unwrap_err();
+                assert!(error.ends_with(&format!("there is no store {refused:?} in it")), "{error}");
+            }
+        }
+        let alone = opened(&["w1/tenants/other"]).await.unwrap_err();
+        assert!(alone.contains("this is no store"), "{alone}");
     }
 }

@@ -21,7 +21,7 @@ mod workers;
 
 use crate::api::state::AppState;
 use crate::security::VisibleTenants;
-use crate::settings::{ServeSettings, Size};
+use crate::settings::{Length, ServeSettings, Size};
 use crate::tenants::Tenant;
 use axum::body::{Body, to_bytes};
 use axum::{Extension, Router};
@@ -29,9 +29,11 @@ use http::{HeaderMap, Method, Request, StatusCode};
 use laggard_engine::Batch;
 use laggard_model::{
     Attribute, AttributeText, Measure, Nanos, ReplicaSource, SampleRecord, Sampling, Sink, SpanAttributes,
-    SpanId, SpanKind, SpanRecord, Status, Timestamp, TraceId,
+    SpanId, SpanKind, SpanRecord, SpanRow, Status, Timestamp, TraceId,
 };
+use laggard_store::UnitWorkers;
 use serde_json::Value;
+use std::path::Path;
 use std::sync::Arc;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -82,11 +84,21 @@ impl TestServer {
     }
 
     async fn with(change: impl FnOnce(&mut ServeSettings)) -> TestServer {
+        TestServer::with_workers(change, |_| None).await
+    }
+
+    /// A server whose workers are made for its data folder.
+    async fn with_workers(
+        change: impl FnOnce(&mut ServeSettings),
+        workers: impl FnOnce(&Path) -> Option<Arc<dyn UnitWorkers>>,
+    ) -> TestServer {
         let data = tempfile::tempdir().unwrap();
         let mut settings = ServeSettings { data: data.path().to_owned(), ..ServeSettings::default() };
         change(&mut settings);
         let settings = settings.check().unwrap();
-        let state = crate::run::state(&settings, Vec::new(), CancellationToken::new()).await.unwrap();
+        let workers = workers(data.path());
+        let state =
+            crate::run::state(&settings, Vec::new(), workers, CancellationToken::new()).await.unwrap();
         let tenant = state.tenants.only().await.unwrap();
         let visible = VisibleTenants::from_token(None);
         let router = super::routes(state.clone()).layer(Extension(tenant.clone())).layer(Extension(visible));

@@ -63,6 +63,11 @@ impl Transport {
         Some(Acceptance { acceptor, current })
     }
 
+    /// What a new connection is encrypted with; `None` for plain ones.
+    pub(crate) fn config(&self) -> Option<Arc<ServerConfig>> {
+        self.tls.as_ref().map(|tls| tls.current.borrow().config.clone())
+    }
+
     /// The files as they are now; none for plain connections.
     pub(crate) fn stamps(&self) -> Vec<FileStamp> {
         let files = self.tls.iter().flat_map(|tls| files(&tls.settings));
@@ -70,13 +75,24 @@ impl Transport {
     }
 
     /// Reads the files again, for new connections. Those of clients whose certificates are not accepted any more end after
-    /// their requests. Returns whether the files could be used; if not, it is logged and the old ones stay.
+    /// their requests.
+    ///
+    /// # Errors
+    /// Why they cannot be used; the old ones stay.
+    pub(crate) fn read_again(&self) -> Result<(), String> {
+        if let Some(tls) = &self.tls {
+            tls.current.send_replace(Arc::new(read(&tls.settings)?));
+        }
+        Ok(())
+    }
+
+    /// The same; returns whether they can be used, and logs it.
     pub(crate) fn reload(&self) -> bool {
-        let Some(tls) = &self.tls else { return true };
-        match read(&tls.settings) {
-            Ok(certificates) => {
-                tls.current.send_replace(Arc::new(certificates));
-                tracing::info!("certificates were read again");
+        match self.read_again() {
+            Ok(()) => {
+                if self.is_encrypted() {
+                    tracing::info!("certificates were read again");
+                }
                 true
             }
             Err(problem) => {

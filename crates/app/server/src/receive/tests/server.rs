@@ -53,7 +53,8 @@ impl Server {
         let address = socket.local_addr().unwrap();
         let listener = Arc::new(Listener { kind, address, figures: Default::default() });
         let stopping = CancellationToken::new();
-        let state = crate::run::state(&settings, vec![listener.clone()], stopping.clone()).await.unwrap();
+        let state =
+            crate::run::state(&settings, vec![listener.clone()], None, stopping.clone()).await.unwrap();
         let tenant = state.tenants.only().await.unwrap();
         let transport = Transport::load(&settings.raw.tls).unwrap();
         let router = crate::run::router(kind, true, &state, None);

@@ -1,10 +1,12 @@
 //! `laggard worker`, and `--workers`: questions about a store that other processes read.
 
+mod reached;
+
 use crate::exit::{CommandError, Status};
 use crate::small_files::text_of;
 use clap::Args;
-use laggard_cluster::{Cluster, ClusterSettings, RoundSource, RoundUnits, WorkerSettings, serve};
-use laggard_server::WorkerStore;
+use laggard_cluster::{RoundSource, RoundUnits, TlsOfConnections, WorkerSettings, serve};
+use laggard_server::{FollowedCertificates, TlsSettings, WorkerStore};
 use laggard_system::available_threads;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -14,15 +16,18 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use tokio::net::TcpListener;
 
+pub(crate) use reached::{WorkersOfStore, workers_of_server};
+
 const EXAMPLES: &str = "Examples:
   laggard worker --listen 0.0.0.0:4320 --store s3://bucket/laggard --token-file /etc/laggard/worker-token
   laggard diagnose --store s3://bucket/laggard --workers w1:4320,w2:4320 --worker-token-file /etc/laggard/worker-token
 
-Requests are not encrypted: workers belong in a private network. All processes must be the same build.
+Without --tls-certificate and --worker-roots, connections are not encrypted: workers then belong in a private network. All processes must be the
+same build.
 
 Exit status: 0 after SIGTERM or SIGINT, 2 invalid usage, 3 the store cannot be read or the address is not free.";
 
-/// Compute parts of questions about a store for `laggard diagnose --workers`
+/// Compute parts of questions about a store for `laggard diagnose --workers` and `laggard serve`
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct WorkerArguments {
@@ -35,37 +40,44 @@ pub(crate) struct WorkerArguments {
     /// File with the bearer token that requests must have
     #[arg(long, value_name = "FILE")]
     token_file: PathBuf,
+    /// Its certificate chain (PEM), for encrypted connections
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_certificate: Option<PathBuf>,
+    /// Its private key (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
+    tls_key: Option<PathBuf>,
+    /// Root certificates for clients (PEM); with it, every client needs a certificate
+    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
+    tls_client_roots: Option<PathBuf>,
     /// Threads, and units that are read at the same time [default: one per processor]
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
 }
 
-/// The workers that read the data folder instead of this process.
-#[derive(Args, Debug, Default)]
-pub(crate) struct WorkersOfStore {
-    /// Let these workers (`laggard worker`) read the store: HOST:PORT, separated by commas
-    #[arg(long, value_name = "ADDRESS", value_delimiter = ',', requires_all = ["store", "worker_token_file"])]
-    workers: Vec<String>,
-    /// File with the bearer token of the workers
-    #[arg(long, value_name = "FILE", requires = "workers")]
-    worker_token_file: Option<PathBuf>,
+impl WorkerArguments {
+    fn certificates(&self) -> Result<Option<FollowedCertificates>, CommandError> {
+        let settings = TlsSettings {
+            certificate: self.tls_certificate.clone(),
+            key: self.tls_key.clone(),
+            client_roots: self.tls_client_roots.clone(),
+        };
+        FollowedCertificates::load(&settings).map_err(CommandError::unreadable)
+    }
 }
 
-impl WorkersOfStore {
-    /// Begins what [`cluster`](WorkersOfStore::cluster) needs, if workers are named.
-    pub(crate) fn begin(&self) {
-        if !self.workers.is_empty() {
-            begin_build();
-        }
-    }
-
-    /// The workers, if some are named.
-    pub(crate) fn cluster(&self) -> Result<Option<Arc<Cluster>>, CommandError> {
-        let Some(file) = self.worker_token_file.as_deref() else { return Ok(None) };
-        let settings =
-            ClusterSettings { workers: self.workers.clone(), token: token_in(file)?, build: build()? };
-        Cluster::new(&settings).map(|cluster| Some(Arc::new(cluster))).map_err(CommandError::usage)
-    }
+/// Follows the files of certificates, and states on standard error when they were read again.
+fn encrypted_with(certificates: FollowedCertificates) -> TlsOfConnections {
+    tokio::spawn(certificates.clone().follow(|read| {
+        // A closed standard error does not matter.
+        let _ = match read {
+            Ok(()) => writeln!(io::stderr(), "laggard worker: certificates were read again"),
+            Err(problem) => writeln!(
+                io::stderr(),
+                "laggard worker: certificates changed and cannot be used; the old ones stay: {problem}"
+            ),
+        };
+    }));
+    Arc::new(move || certificates.config())
 }
 
 /// The token in a file. An empty one would admit everybody.
@@ -122,7 +134,7 @@ const MEMORY_BYTES: u64 = 2 << 30;
 
 pub(crate) fn run(arguments: &WorkerArguments) -> Result<Status, CommandError> {
     let threads = arguments.threads.unwrap_or_else(available_threads);
-    let token = token_in(&arguments.token_file)?;
+    let (token, certificates) = (token_in(&arguments.token_file)?, arguments.certificates()?);
     begin_build();
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let builder = builder.worker_threads(2).max_blocking_threads(threads.get() + 2).enable_all();
@@ -138,7 +150,8 @@ pub(crate) fn run(arguments: &WorkerArguments) -> Result<Status, CommandError> {
         let (address, listener) = listening
             .await
             .map_err(|error| CommandError::unreadable(format!("{}: {error}", arguments.listen)))?;
-        let settings = WorkerSettings { token, build: build()?, at_once: threads.get() };
+        let tls = certificates.map(encrypted_with);
+        let settings = WorkerSettings { token, build: build()?, at_once: threads.get(), tls };
         let stop = stopped().map_err(|error| CommandError::unreadable(format!("no signals: {error}")))?;
         // A closed standard error does not matter.
         let _ = writeln!(io::stderr(), "laggard worker: {address} reads {}", arguments.store);
