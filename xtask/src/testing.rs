@@ -23,12 +23,12 @@ const ALL: [&str; 4] = ["test", "--workspace", "--no-fail-fast", "--features=lag
 const CLUSTER: &str = "cluster";
 
 /// Its arguments.
-const CLUSTER_TESTS: [&str; 15] = [
+const CLUSTER_TESTS: [&str; 16] = [
     "test",
     "--no-fail-fast",
     "--package=laggard-cluster",
     "--package=laggard",
-    "--features=laggard/cluster",
+    "--features=laggard/cluster,laggard/s3",
     "--lib",
     "--test=it",
     "--",
@@ -36,6 +36,7 @@ const CLUSTER_TESTS: [&str; 15] = [
     "engine::",
     "chunks::",
     "serve::cluster::",
+    "serve::configuration::workers_",
     "serve::stored::",
     "--test-threads",
     "2",

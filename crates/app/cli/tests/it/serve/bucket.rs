@@ -16,6 +16,9 @@ use std::sync::{Arc, OnceLock};
 pub(super) struct Buckets {
     process: Child,
     address: String,
+    /// Of the same buckets, where each request to read is refused once before it is answered.
+    #[cfg_attr(not(feature = "cluster"), expect(dead_code))]
+    throttled: String,
 }
 
 /// Whether a server refuses to create an object that is there.
@@ -32,20 +35,29 @@ impl Drop for Buckets {
     }
 }
 
-/// Prints its port, then serves until it is killed.
+/// Prints its two ports, the second of which throttles, then serves until it is killed.
 const SERVE: &str = "
 from moto import server as moto_server
 from moto.server import ThreadedMotoServer
 import sys, time
-if sys.argv[1:] == ['ignore-conditions']:
-    honor = moto_server.DomainDispatcherApplication.__call__
-    def ignore(self, environ, start_response):
+answer = moto_server.DomainDispatcherApplication.__call__
+refused, ports = set(), []
+def dispatch(self, environ, start_response):
+    if sys.argv[1:] == ['ignore-conditions']:
         environ.pop('HTTP_IF_NONE_MATCH', None)
-        return honor(self, environ, start_response)
-    moto_server.DomainDispatcherApplication.__call__ = ignore
-server = ThreadedMotoServer('127.0.0.1', 0, verbose=False)
-server.start()
-print(server.get_host_and_port()[1], flush=True)
+    read = tuple(environ.get(name) for name in ('PATH_INFO', 'QUERY_STRING', 'HTTP_RANGE'))
+    throttles = environ['SERVER_PORT'] == ports[1] and environ['REQUEST_METHOD'] == 'GET'
+    if throttles and read not in refused:
+        refused.add(read)
+        start_response('503 Slow Down', [('Content-Type', 'application/xml')])
+        return [b'<Error><Code>SlowDown</Code><Message>Reduce your request rate.</Message></Error>']
+    return answer(self, environ, start_response)
+moto_server.DomainDispatcherApplication.__call__ = dispatch
+servers = [ThreadedMotoServer('127.0.0.1', 0, verbose=False) for _ in range(2)]
+for server in servers:
+    server.start()
+ports += [str(server.get_host_and_port()[1]) for server in servers]
+print(*ports, flush=True)
 sys.stdin.read()
 ";
 
@@ -68,9 +80,10 @@ impl Buckets {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let mut port = String::new();
-        BufReader::new(process.stdout.take().unwrap()).read_line(&mut port).unwrap();
-        Some(Buckets { process, address: format!("127.0.0.1:{}", port.trim()) })
+        let mut ports = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut ports).unwrap();
+        let mut ports = ports.split_whitespace().map(|port| format!("127.0.0.1:{port}"));
+        Some(Buckets { process, address: ports.next().unwrap(), throttled: ports.next().unwrap() })
     }
 
     /// The variables of the environment with which a program uses it.
@@ -83,6 +96,19 @@ impl Buckets {
         ];
         let address = (ENDPOINT, format!("http://{}", self.address));
         constants.map(|(name, value)| (name, value.to_owned())).into_iter().chain([address]).collect()
+    }
+
+    /// The same, where each request to read is refused once before it is answered.
+    #[cfg(feature = "cluster")]
+    pub(super) fn throttled_variables(&self) -> Vec<(&'static str, String)> {
+        self.variables_at(&self.throttled)
+    }
+
+    fn variables_at(&self, address: &str) -> Vec<(&'static str, String)> {
+        let mut all = self.variables();
+        all.retain(|(name, _)| *name != ENDPOINT);
+        all.push((ENDPOINT, format!("http://{address}")));
+        all
     }
 
     pub(super) fn put(&self, path: &str, body: &[u8]) {
@@ -157,10 +183,7 @@ impl Interruptible {
 
     /// As of [`Buckets::variables`].
     pub(super) fn variables(&self, buckets: &Buckets) -> Vec<(&'static str, String)> {
-        let mut all = buckets.variables();
-        all.retain(|(name, _)| *name != ENDPOINT);
-        all.push((ENDPOINT, format!("http://{}", self.address)));
-        all
+        buckets.variables_at(&self.address.to_string())
     }
 }
 

@@ -16,13 +16,13 @@ fn folders<const N: usize>() -> [TempDir; N] {
     [(); N].map(|()| tempfile::tempdir().unwrap())
 }
 
-fn receiver(shared: &SharedStore, data: &TempDir, name: &str) -> Running {
+pub(super) fn receiver(shared: &SharedStore, data: &TempDir, name: &str) -> Running {
     let name = format!("store.writer={name}");
     shared.start(data.path(), &["--set", "store.role=receive", "--set", &name])
 }
 
 /// Waits until something is so.
-fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+pub(super) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let begun = Instant::now();
     while !is_so() {
         assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
@@ -34,7 +34,7 @@ fn json(server: &Running, path: &str) -> Value {
     serde_json::from_str(&server.get(path).body).unwrap()
 }
 
-fn has_spans(server: &Running, spans: u64) -> bool {
+pub(super) fn has_spans(server: &Running, spans: u64) -> bool {
     json(server, "/api/v1/status")["spans_stored"] == spans
 }
 

@@ -11,12 +11,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// A root that signs certificates.
-pub(super) struct Authority {
+pub(in crate::serve) struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
 }
 
 impl Authority {
-    pub(super) fn new() -> Authority {
+    pub(in crate::serve) fn new() -> Authority {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         // Authorities with one name would be taken for each other.
@@ -27,13 +27,13 @@ impl Authority {
     }
 
     /// A certificate and its key, as PEM.
-    pub(super) fn sign(&self, name: &str) -> (String, String) {
+    pub(in crate::serve) fn sign(&self, name: &str) -> (String, String) {
         let key = KeyPair::generate().unwrap();
         let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
         (params.signed_by(&key, &self.issuer).unwrap().pem(), key.serialize_pem())
     }
 
-    pub(super) fn pem(&self) -> String {
+    pub(in crate::serve) fn pem(&self) -> String {
         AsRef::<rcgen::Certificate>::as_ref(&self.issuer).pem()
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-mod certificates;
+pub(super) mod certificates;
 
 use certificates::{Authority, Client};
 

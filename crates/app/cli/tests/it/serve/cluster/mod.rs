@@ -1,12 +1,17 @@
 //! Workers as processes: the report is that of threads, byte for byte, whatever happens to them.
 
+#[cfg(feature = "s3")]
+mod bucket;
+mod server;
+mod tls;
+
 use super::Running;
 use super::store_commands::text;
 use super::stored::{of_store, service_part, start};
 use crate::outcome::{Outcome, command, laggard};
 use laggard_params::{BaselineMode, DiagnoseParams};
 use laggard_server::{ReadLimits, StoredData, WorkerStore};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -23,10 +28,21 @@ struct WorkerProcess {
 }
 
 impl WorkerProcess {
-    fn start(store: &Path, token: &Path) -> WorkerProcess {
-        let arguments =
-            ["worker", "--listen", "127.0.0.1:0", "--store", text(store), "--token-file", text(token)];
-        let mut child = command(&arguments).stderr(Stdio::piped()).spawn().unwrap();
+    fn start(store: &Path, token: &Path, further: &[&str]) -> WorkerProcess {
+        WorkerProcess::start_at(
+            "127.0.0.1:0",
+            text(store),
+            &[&["--token-file", text(token)], further].concat(),
+            &[],
+        )
+    }
+
+    /// A worker at an address, of a store at a path or URL, with more variables of the environment.
+    fn start_at(listen: &str, store: &str, further: &[&str], variables: &[(&str, String)]) -> WorkerProcess {
+        let arguments = ["worker", "--listen", listen, "--store", store];
+        let mut run = command(&[&arguments, further].concat());
+        run.envs(variables.iter().map(|(name, value)| (name, value)));
+        let mut child = run.stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.strip_prefix("laggard worker: ").and_then(|rest| rest.split(' ').next());
@@ -62,9 +78,25 @@ impl TestCluster {
     fn of(folder: tempfile::TempDir, workers: usize) -> TestCluster {
         fs::write(folder.path().join("token"), "secret\n").unwrap();
         let mut cluster = TestCluster { folder, workers: Vec::new() };
-        cluster.workers =
-            (0..workers).map(|_| WorkerProcess::start(&cluster.data(), &cluster.token())).collect();
+        cluster.add(workers);
         cluster
+    }
+
+    /// Starts more workers.
+    fn add(&mut self, workers: usize) {
+        let (data, token) = (self.data(), self.token());
+        self.workers.extend((0..workers).map(|_| WorkerProcess::start(&data, &token, &[])));
+    }
+
+    /// Ends a worker.
+    fn kill(&mut self, worker: usize) {
+        self.workers[worker].child.kill().unwrap();
+        self.workers[worker].child.wait().unwrap();
+    }
+
+    /// Addresses of all workers.
+    fn addresses(&self) -> Vec<&str> {
+        self.workers.iter().map(|worker| &*worker.address).collect()
     }
 
     fn data(&self) -> PathBuf {
@@ -84,8 +116,7 @@ impl TestCluster {
 
     /// Asks all workers.
     fn diagnose(&self, words: &[&str]) -> Outcome {
-        let addresses: Vec<&str> = self.workers.iter().map(|worker| &*worker.address).collect();
-        self.diagnose_at(&addresses, words)
+        self.diagnose_at(&self.addresses(), words)
     }
 
     /// Asks all workers; the answer must be that of threads, in time. Returns how long it took.
@@ -153,12 +184,10 @@ fn a_killed_worker_is_replaced_by_the_others() {
     let mut cluster = TestCluster::start(3);
     cluster.answers_right(JSON);
     for killed in 0..2 {
-        cluster.workers[killed].child.kill().unwrap();
-        cluster.workers[killed].child.wait().unwrap();
+        cluster.kill(killed);
         cluster.answers_right(JSON);
     }
-    cluster.workers[2].child.kill().unwrap();
-    cluster.workers[2].child.wait().unwrap();
+    cluster.kill(2);
     let failed = cluster.diagnose(JSON);
     failed.fails(3, &["3 of 3 units did not arrive in 3 attempts", &cluster.workers[2].address]);
 }
@@ -189,10 +218,20 @@ fn a_worker_whose_files_do_not_answer_is_replaced_by_the_others() {
         let made = std::process::Command::new("mkfifo").arg(&file).status().unwrap();
         assert!(made.success(), "{}", file.display());
     }
-    cluster.workers.push(WorkerProcess::start(&stuck, &cluster.token()));
+    cluster.workers.push(WorkerProcess::start(&stuck, &cluster.token(), &[]));
     cluster.answers_right(JSON);
     let alone = cluster.diagnose_at(&[&cluster.workers[2].address], JSON);
     alone.fails(3, &["3 of 3 units did not arrive", &cluster.workers[2].address, "did not advance for 8 s"]);
+}
+
+/// As on a full disk; a write to a file would end it.
+#[test]
+fn a_worker_that_can_write_no_file_computes_all_units() {
+    let cluster = TestCluster::start(1);
+    let nothing = Rlimit { current: Some(0), maximum: Some(0) };
+    prlimit(Some(Pid::from_child(&cluster.workers[0].child)), Resource::Fsize, nothing).unwrap();
+    cluster.answers_right(JSON);
+    cluster.answers_right(&[JSON, &["--calls-max", "150"]].concat());
 }
 
 /// No other test of this process reads a store in it.
