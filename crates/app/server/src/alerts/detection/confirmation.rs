@@ -70,23 +70,25 @@ pub(super) fn is_confirmed(
     let all = by_request(calls(finding, requests, compared.all(), engine));
     let first = all.partition_point(|request| request.start < compared.window.since);
     let Some(usual) = Usual::new(&all[..first]) else { return false };
-    let part = |window: Window| Part {
+    let part = |window: Window| ComparedPart {
         load: requests_per_ns(requests, window.join(before(LOAD_LENGTH, window.until))),
         calls: within(&all, window),
     };
-    let parts = |length: Nanos| parts_of(compared.baseline, length).map(part).collect::<Vec<Part<'_>>>();
-    let load_part = |part: Part<'_>| Some(LoadPart { load: part.load, log: usual.shift(part.calls)?.change });
+    let parts =
+        |length: Nanos| parts_of(compared.baseline, length).map(part).collect::<Vec<ComparedPart<'_>>>();
+    let load_part =
+        |part: ComparedPart<'_>| Some(LoadPart { load: part.load, log: usual.shift(part.calls)?.change });
     let model = LoadModel::of(&parts(LOAD_LENGTH).into_iter().filter_map(load_part).collect::<Vec<_>>());
     let latest = |length: Nanos| before(length, compared.window.until);
     LENGTHS.into_iter().filter(|&length| latest(length).since >= compared.window.since).any(|length| {
         let (now, earlier) = (part(latest(length)), parts(length));
-        let is_confirmed_by = |errors_min: f64, errors: &dyn Fn(&Part<'_>) -> Option<f64>| {
+        let is_confirmed_by = |errors_min: f64, errors: &dyn Fn(&ComparedPart<'_>) -> Option<f64>| {
             let earlier: Vec<f64> = earlier.iter().filter_map(errors).collect();
             errors(&now).is_some_and(|own| is_exceptional(errors_min, own, &earlier))
         };
-        let explained = |part: &Part<'_>| model.explained(part.load);
-        let level = |part: &Part<'_>| Some(usual.shift(part.calls)?.less(explained(part)));
-        let tail = |part: &Part<'_>| usual.tail_errors(part.calls, explained(part));
+        let explained = |part: &ComparedPart<'_>| model.explained(part.load);
+        let level = |part: &ComparedPart<'_>| Some(usual.shift(part.calls)?.less(explained(part)));
+        let tail = |part: &ComparedPart<'_>| usual.tail_errors(part.calls, explained(part));
         level(&now).is_some_and(|shift| shift.change >= FACTOR_MIN.ln())
             && is_confirmed_by(ERRORS_MIN, &|part| level(part).map(|shift| shift.errors()))
             || usual.has_more_tail(now.calls, explained(&now)) && is_confirmed_by(TAIL_ERRORS_MIN, &tail)
@@ -99,7 +101,7 @@ fn requests_per_ns(requests: &Requests, window: Window) -> f64 {
 }
 
 /// A part of the data.
-struct Part<'a> {
+struct ComparedPart<'a> {
     /// Requests of all kinds in a nanosecond.
     load: f64,
     /// Those that called the operation.
