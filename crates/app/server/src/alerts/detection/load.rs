@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn few_parts_say_nothing() {
+    fn without_enough_parts_load_explains_nothing() {
         assert_eq!(LoadModel::of(&parts(0.7)[..5]).explained(150.0), 0.0);
         assert_eq!(LoadModel::of(&[LoadPart { load: 0.0, log: 12.0 }; 9]).explained(150.0), 0.0);
     }
