@@ -151,6 +151,12 @@ pub(crate) const LAYERS: &[Layer] = &[
         may_use: &["laggard-engine", "laggard-store", "laggard-wire"],
         tests_may_use: &[],
     },
+    // Optional as well, with the feature `sql`.
+    Layer {
+        name: "laggard-sql",
+        may_use: &["laggard-engine", "laggard-model", "laggard-store"],
+        tests_may_use: &["laggard-system"],
+    },
     Layer { name: "laggard-ui", may_use: &[], tests_may_use: &[] },
     Layer {
         name: "laggard-server",
@@ -212,6 +218,7 @@ pub(crate) const LAYERS: &[Layer] = &[
             "laggard-params",
             "laggard-server",
             "laggard-simulate",
+            "laggard-sql",
             "laggard-system",
         ],
         tests_may_use: &[],
@@ -323,6 +330,7 @@ pub(crate) const LEAVES: &[(&str, &str)] = &[
     ("laggard-cluster", "rustls"),
     ("laggard-cluster", "tokio"),
     ("laggard-cluster", "tonic"),
+    ("laggard-sql", "datafusion"),
     ("laggard-server", "axum"),
     ("laggard-server", "rustls"),
     ("laggard-server", "tokio"),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 const INHERITED: &[&str] = &["version", "edition", "rust-version", "license"];
 
 /// Crates with an engine that needs a later Rust than the workspace; nothing that is built by default uses them.
-const LATER_RUST: &[&str] = &["laggard-cluster"];
+const LATER_RUST: &[&str] = &["laggard-cluster", "laggard-sql"];
 
 /// What the workspace must set for its crates.
 const SHARED: &[&str] = &["version", "edition", "rust-version", "license", "repository"];

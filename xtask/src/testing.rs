@@ -42,6 +42,25 @@ const CLUSTER_TESTS: [&str; 16] = [
     "2",
 ];
 
+/// The area of the crate `sql` with its engine, and of the program's tests of it.
+const SQL: &str = "sql";
+
+/// Its arguments.
+const SQL_TESTS: [&str; 12] = [
+    "test",
+    "--no-fail-fast",
+    "--package=laggard-sql",
+    "--package=laggard",
+    "--features=laggard/sql,laggard-sql/engine",
+    "--lib",
+    "--test=it",
+    "--",
+    "serve::sql::",
+    "bounds::",
+    "names::",
+    "tables::",
+];
+
 /// A part of a test run that did not happen, as the test kit records it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Skipped {
@@ -59,6 +78,7 @@ pub(crate) fn run(areas: &[&str]) -> io::Result<bool> {
     let arguments = match areas {
         [] => ALL.map(str::to_owned).to_vec(),
         [CLUSTER] => CLUSTER_TESTS.map(str::to_owned).to_vec(),
+        [SQL] => SQL_TESTS.map(str::to_owned).to_vec(),
         areas => select(&packages()?, areas).map_err(io::Error::other)?,
     };
     let record = record_path();

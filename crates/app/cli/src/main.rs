@@ -34,6 +34,8 @@ mod settings;
 mod signature;
 mod simulate;
 mod small_files;
+#[cfg(feature = "sql")]
+mod sql;
 mod store;
 mod stored;
 mod trace_source;
@@ -99,6 +101,8 @@ enum Command {
     Worker(cluster::WorkerArguments),
     /// Check, repair, or back up the data folder of `laggard serve`
     Store(store::StoreArguments),
+    #[cfg(feature = "sql")]
+    Sql(sql::SqlArguments),
     /// Fetch call logs and other files from hosts over HTTP in rounds, into a folder or to a server
     Collect(Box<collect::Collect>),
     /// Answer the questions of an assistant, over the Model Context Protocol on standard input and output
@@ -164,6 +168,8 @@ fn run(command: &Command) -> Result<Status, CommandError> {
         #[cfg(feature = "cluster")]
         Command::Worker(arguments) => cluster::run(arguments),
         Command::Store(arguments) => store::run(arguments),
+        #[cfg(feature = "sql")]
+        Command::Sql(arguments) => sql::run(arguments),
         Command::Collect(arguments) => collect::run(arguments),
         Command::Mcp(arguments) => mcp::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),

@@ -113,6 +113,15 @@ pub enum Status {
 }
 
 impl Status {
+    /// Lower-case name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Status::Unset => "unset",
+            Status::Ok => "ok",
+            Status::Error => "error",
+        }
+    }
+
     /// OpenTelemetry's enum number (0 to 2).
     pub const fn from_number(number: u8) -> Option<Status> {
         match number {

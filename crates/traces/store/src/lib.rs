@@ -32,6 +32,7 @@ mod problems;
 #[cfg(test)]
 mod random_batches;
 mod recovery;
+mod rows;
 mod segments;
 mod settings;
 mod state;
@@ -52,7 +53,8 @@ pub use error::{AppendError, StoreError};
 pub use flush_batch::{ClosePoint, FlushBatch, LogPosition};
 pub use folder::{CopiedFolder, FolderCheck, StoreFolder};
 pub use location::DataLocation;
-pub use segments::{DurableFolder, SegmentFigures, Segments, StoreReader, Views};
+pub use rows::{PlannedUnits, StoredRows, StoredSegment, UnreadableSegment};
+pub use segments::{DurableFolder, SegmentFigures, Segments, SpanTable, StoreReader, Views, measure_name};
 pub use settings::StoreSettings;
 pub use state::{StoreIssue, StoreState};
 pub use steps::steps_done;

@@ -356,7 +356,7 @@ impl ViewReader {
     }
 
     /// Segments of some kinds that may hold rows of a window.
-    fn segments(&self, kinds: &[SegmentKind], times: &[StartRange]) -> Vec<Arc<Segment>> {
+    pub(crate) fn segments(&self, kinds: &[SegmentKind], times: &[StartRange]) -> Vec<Arc<Segment>> {
         let filter = |segment: &&Arc<Segment>| {
             kinds.contains(&segment.kind)
                 && times.iter().any(|time| segment.meets(*time.start(), *time.end()))

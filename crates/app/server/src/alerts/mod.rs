@@ -54,6 +54,7 @@ pub(crate) use owners::{Owner, Owners};
 pub use pending_notifications::notify_at_once;
 pub use servers::{ServerDetection, ServerEvaluation};
 pub(crate) use state::Alerts;
+pub(crate) use storage::{stored_incident_files, stored_incidents};
 pub(crate) use tenant_alerts::{DetectionState, EvaluationRecord};
 
 use std::sync::Arc;

@@ -1,18 +1,42 @@
 //! Alerts on disk: one small file per tenant, replaced atomically.
 
-use super::incidents::{IncidentHistory, KEPT_FOR, PastIncident};
+use super::incidents::{IncidentHistory, IncidentRecord, KEPT_FOR, PastIncident};
 use super::lifecycle::AlertList;
 use crate::durable_files::{FileCalls, replace};
-use crate::line_log::{LineLog, LogRecord};
+use crate::line_log::{LineLog, LogRecord, file_name};
 use laggard_system::now;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Name of the file in the folder of a tenant.
+const FILE: &str = "alerts.json";
+
 /// The file of a tenant, in its data folder.
 pub(super) fn file_of(data: &Path, tenant: &str) -> PathBuf {
-    data.join("tenants").join(tenant).join("alerts.json")
+    data.join("tenants").join(tenant).join(FILE)
+}
+
+/// Names of the files that have the incidents of a tenant: the current ones, and those that are history.
+pub(crate) fn stored_incident_files() -> [String; 2] {
+    [FILE.to_owned(), file_name::<Arc<PastIncident>>()]
+}
+
+/// The incidents in the contents of these files, which a server may be writing; by the times at which they were opened.
+///
+/// # Errors
+/// When one of them is of another version, or cannot be read.
+pub(crate) fn stored_incidents(
+    current: Option<&[u8]>,
+    past: Option<&[u8]>,
+) -> io::Result<Vec<IncidentRecord>> {
+    let mut alerts = current.map_or_else(|| Ok(AlertList::default()), parse)?;
+    add_history(&mut alerts, &LineLog::read(past.unwrap_or_default())?);
+    let mut incidents: Vec<IncidentRecord> =
+        alerts.history.incidents().chain(&alerts.incidents).cloned().collect();
+    incidents.sort_by(|a, b| (a.opened_ns, &a.id).cmp(&(b.opened_ns, &b.id)));
+    Ok(incidents)
 }
 
 /// More than two thousand alerts with long names need.
@@ -54,8 +78,11 @@ fn read(file: &Path) -> io::Result<AlertList> {
     if length > FILE_BYTES_MAX {
         return Err(io::Error::other(format!("{length} bytes; at most {FILE_BYTES_MAX}")));
     }
-    let bytes = std::fs::read(file)?;
-    let stored: AlertFile<AlertList> = serde_json::from_slice(&bytes)?;
+    parse(&std::fs::read(file)?)
+}
+
+fn parse(bytes: &[u8]) -> io::Result<AlertList> {
+    let stored: AlertFile<AlertList> = serde_json::from_slice(bytes)?;
     match stored.version {
         VERSION => Ok(stored.alerts),
         1..VERSION => {

@@ -48,6 +48,7 @@ mod writer;
 
 pub use durable::DurableFolder;
 pub use read_only::{StoreReader, Views};
+pub use samples_file::measure_name;
 
 pub(crate) use combined::writer_and_number;
 pub(crate) use error::SegmentError;
@@ -60,7 +61,7 @@ pub(crate) use reader::Selection;
 pub(crate) use rebuild::rebuild;
 pub(crate) use salvage::SalvagedSegment;
 pub(crate) use shared::{JOIN, SegmentsInner, SliceKey};
-pub(crate) use spans_file::SpanTable;
+pub use spans_file::SpanTable;
 pub(crate) use units::{UnitPlan, UnitsError};
 
 use crate::{FlushBatch, LogPosition, StoreError, StoreIssue, StoreSettings, StoreState, View};

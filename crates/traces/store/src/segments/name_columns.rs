@@ -32,7 +32,7 @@ impl NameColumns {
                 names.replica_name(ReplicaId::from_index(index)).to_owned()
             }),
             kinds: Arc::new(KINDS.map(|kind| Some(kind.name())).into_iter().collect()),
-            statuses: Arc::new(STATUSES.map(|(_, name)| Some(name)).into_iter().collect()),
+            statuses: Arc::new(STATUSES.map(|status| Some(status.name())).into_iter().collect()),
         }
     }
 }
@@ -47,8 +47,7 @@ const KINDS: [SpanKind; 6] = [
 ];
 
 /// Outcomes in the order of their numbers.
-const STATUSES: [(Status, &str); 3] =
-    [(Status::Unset, "unset"), (Status::Ok, "ok"), (Status::Error, "error")];
+const STATUSES: [Status; 3] = [Status::Unset, Status::Ok, Status::Error];
 
 /// Trace ids as a column.
 pub(crate) fn trace_column(traces: impl ExactSizeIterator<Item = TraceId>) -> Result<ArrayRef, SegmentError> {
@@ -99,8 +98,7 @@ pub(crate) fn read_kinds(values: &StringArray) -> Result<Vec<SpanKind>, SegmentE
 
 /// Outcomes by their names in files.
 pub(crate) fn read_statuses(values: &StringArray) -> Result<Vec<Status>, SegmentError> {
-    let status =
-        |name: &str| STATUSES.into_iter().find(|(_, known)| *known == name).map(|(status, _)| status);
+    let status = |name: &str| STATUSES.into_iter().find(|status| status.name() == name);
     let unknown = |name: &str| SegmentError::damaged(format!("has a status {name:?}"));
     values.iter().flatten().map(|name| status(name).ok_or_else(|| unknown(name))).collect()
 }

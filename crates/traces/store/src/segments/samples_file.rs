@@ -53,6 +53,11 @@ const MEASURES: [(Measure, &str); 23] = [
     (Measure::NetworkUtilization, "network_utilization"),
 ];
 
+/// The name of a measure in stored files.
+pub fn measure_name(measure: Measure) -> &'static str {
+    MEASURES[measure as usize].1
+}
+
 /// Measures of the first version.
 const MEASURES_AT_FIRST: usize = 16;
 

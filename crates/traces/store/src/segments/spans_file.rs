@@ -22,15 +22,17 @@ use std::sync::Arc;
 
 /// Spans of some traces, by trace, start and span id, in handles of names of their own.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SpanTable {
-    pub(crate) names: Names,
-    pub(crate) rows: Vec<SpanRow>,
-    /// Sorted by trace.
-    pub(crate) texts: Vec<(TraceId, Box<str>)>,
+pub struct SpanTable {
+    /// Names behind the handles.
+    pub names: Names,
+    /// The spans.
+    pub rows: Vec<SpanRow>,
+    /// Ids as received of traces whose display text is another. Sorted by trace.
+    pub texts: Vec<(TraceId, Box<str>)>,
     /// Sets of attributes of traces that have any, sorted by trace.
-    pub(crate) attributes: Vec<(TraceId, Arc<str>)>,
+    pub attributes: Vec<(TraceId, Arc<str>)>,
     /// Threads of spans that have one, by their key.
-    pub(crate) threads: Vec<ThreadRow>,
+    pub threads: Vec<ThreadRow>,
 }
 
 /// Data stored beside rows; each list is sorted and may include more traces than are written.

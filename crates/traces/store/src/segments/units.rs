@@ -50,7 +50,7 @@ impl UnitPlan {
         &self.late
     }
 
-    fn ids(&self) -> impl Iterator<Item = UnitId> + Clone + '_ {
+    pub(crate) fn ids(&self) -> impl Iterator<Item = UnitId> + Clone + '_ {
         let late = (0..self.ranges.len() as u64).map(UnitId::LateTraces);
         late.chain(self.segments.iter().map(|segment| UnitId::Segment(segment.number)))
     }
@@ -154,19 +154,31 @@ impl SegmentsInner {
         unit: UnitId,
         fold: &Arc<F>,
     ) -> Result<Vec<u8>, LocatedError> {
-        let (about, slice) = match unit {
-            UnitId::LateTraces(range) => {
-                let read = self.late_range(&plan.late, plan.ranges[range as usize]).await?;
-                (plan.late.first().expect("ranges are of late spans"), Arc::new(read.assembled))
-            }
-            UnitId::Segment(number) => {
-                let segment = plan.segment(number);
-                (segment, locate(segment, self.segment_unit(plan, segment, F::NEEDS_CALLS).await)?)
-            }
-        };
+        let (about, slice) = self.unit_slice(plan, unit, F::NEEDS_CALLS).await?;
         let fold = Arc::clone(fold);
         let job = move || Ok(encode_part(&*fold, &[unit], &fold.unit(&slice)));
         locate(about, busy(job).await)
+    }
+
+    /// The requests of a unit, and the segment that an error about them names.
+    pub(crate) async fn unit_slice<'a>(
+        &self,
+        plan: &'a UnitPlan,
+        unit: UnitId,
+        with_calls: bool,
+    ) -> Result<(&'a Arc<Segment>, Arc<RequestSlice>), LocatedError> {
+        match unit {
+            UnitId::LateTraces(range) => {
+                let read = self.late_range(&plan.late, plan.ranges[range as usize]).await?;
+                let about = plan.late.first().expect("ranges are of late spans");
+                Ok((about, Arc::new(read.assembled)))
+            }
+            UnitId::Segment(number) => {
+                let segment = plan.segment(number);
+                let slice = locate(segment, self.segment_unit(plan, segment, with_calls).await)?;
+                Ok((segment, slice))
+            }
+        }
     }
 
     /// The requests of a segment whose traces are complete in it.

@@ -21,6 +21,8 @@ mod roles;
 mod rotation;
 mod security;
 mod server_alerts;
+#[cfg(feature = "sql")]
+mod sql;
 mod store_commands;
 mod stored;
 mod trace_sources;

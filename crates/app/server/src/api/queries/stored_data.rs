@@ -1,6 +1,7 @@
 //! Questions about the data folder of a server, or a copy of it in a bucket, answered without the server, whether it runs or not.
 
 use super::TenantQueries;
+use crate::alerts::{IncidentRecord, stored_incident_files, stored_incidents};
 use crate::api::cache::RequestCache;
 use crate::api::jobs::{JobProgress, Progress};
 use crate::api::parameters::now;
@@ -12,7 +13,7 @@ use crate::settings::{TENANTS, is_tenant_name};
 use laggard_params::{BaselineData, CompareParams, ComparedData, DiagnoseParams};
 use laggard_report::{Comparison, Report, SystemEvent, counted};
 use laggard_store::{
-    DataLocation, StoreError, StoreFolder, StoreReader, StoreSettings, StoreWorkers, UnitWorkers,
+    DataLocation, StoreError, StoreFolder, StoreReader, StoreSettings, StoreWorkers, UnitWorkers, Views,
     WhenWorkersFail,
 };
 use std::collections::BTreeSet;
@@ -46,6 +47,8 @@ pub struct StoredData {
     observer: Arc<ProgressObserver>,
     /// Its folders, relative to the location: one for each writer.
     folders: Arc<[String]>,
+    /// The folder, if there is only one.
+    folder: Option<DataLocation>,
     workers: Option<StoreWorkers>,
 }
 
@@ -76,17 +79,17 @@ impl StoredData {
                 }
                 let reader = all.read_stores(&folders, &settings).await?;
                 let events = TenantEvents::read(&[]).map_err(|error| StoreError::new(error.to_string()))?;
-                return Ok((reader, events, None, folders));
+                return Ok((reader, events, None, folders, None));
             };
             let reader = location.read_store(&settings).await?;
             let events = location.file(&TenantEvents::file_name()).await?.unwrap_or_default();
             let events = TenantEvents::read(&events)
                 .map_err(|error| StoreError::new(format!("{location}: events: {error}")))?;
             let waiting = in_log(location, &reader).await?;
-            Ok((reader, events, waiting, folders))
+            Ok((reader, events, waiting, folders, Some(location.clone())))
         };
         let read: Result<_, StoreError> = runtime.block_on(reading);
-        let (reader, events, waiting, folders) = read.map_err(|error| error.to_string())?;
+        let (reader, events, waiting, folders, folder) = read.map_err(|error| error.to_string())?;
         let mut cautions = Vec::new();
         if events.damaged() > 0 {
             cautions.push(format!("Damaged lines among the stored events: {}.", events.damaged()));
@@ -101,6 +104,7 @@ impl StoredData {
             limits,
             observer: Arc::new(|_, _, _| {}),
             folders,
+            folder,
             workers: None,
             runtime,
         })
@@ -122,6 +126,42 @@ impl StoredData {
         let folders = Arc::clone(&self.folders);
         let when_they_fail = WhenWorkersFail::Fail;
         StoredData { workers: Some(StoreWorkers { workers, folders, when_they_fail }), ..self }
+    }
+
+    /// Snapshots of what is stored, for a reader of rows.
+    pub fn views(&self) -> Views {
+        self.reader.views()
+    }
+
+    /// Reads what a server has stored since; whether that is anything.
+    ///
+    /// # Errors
+    /// When the storage does not answer.
+    pub fn refresh(&self) -> Result<bool, StoreError> {
+        self.runtime.block_on(self.reader.refresh())
+    }
+
+    /// What the data lacks, in sentences.
+    pub fn cautions(&self) -> &[String] {
+        &self.cautions
+    }
+
+    /// Incidents that the server has detected. They are in its own data folder only: `None` for a bucket, and for the data of several
+    /// servers.
+    ///
+    /// # Errors
+    /// When a file cannot be read.
+    pub fn incidents(&self) -> Result<Option<Vec<IncidentRecord>>, StoreError> {
+        let Some(folder) = self.folder.as_ref().filter(|folder| folder.folder().is_some()) else {
+            return Ok(None);
+        };
+        let read = async {
+            let [current, past] = stored_incident_files();
+            Ok::<_, StoreError>((folder.file(&current).await?, folder.file(&past).await?))
+        };
+        let (current, past) = self.runtime.block_on(read)?;
+        let incidents = stored_incidents(current.as_deref(), past.as_deref());
+        incidents.map(Some).map_err(|error| StoreError::new(format!("{folder}: incidents: {error}")))
     }
 
     /// The report on stored requests that a server would give.
