@@ -26,8 +26,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 pub struct StoredTables {
     view: View,
     incidents: Arc<[IncidentRow]>,
-    /// Losses in what was read.
-    notes: Mutex<Losses>,
+    /// Losses in what was read, of each window once: a query may read several tables, or one several times.
+    notes: Mutex<Vec<Losses>>,
     /// A segment that could not be read: the query ends, and is repeated without it.
     unreadable: Mutex<Option<UnreadableSegment>>,
 }
@@ -67,12 +67,17 @@ impl StoredTables {
     }
 
     pub(crate) fn note(&self, losses: &Losses) {
-        lock(&self.notes).merge(losses);
+        let mut notes = lock(&self.notes);
+        if !notes.contains(losses) {
+            notes.push(losses.clone());
+        }
     }
 
     /// What the answer lacks.
     pub(crate) fn notes(&self) -> Losses {
-        lock(&self.notes).clone()
+        let mut all = Losses::none();
+        lock(&self.notes).iter().for_each(|losses| all.merge(losses));
+        all
     }
 
     /// The segment for which the query ended.
