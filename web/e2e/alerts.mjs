@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { startStub } from "../stub/server.mjs";
-import { open, PAGES, settled, visit } from "./browser.mjs";
+import { IN_ORDER, open, PAGES, settled, visit } from "./browser.mjs";
 import { HOUR } from "./views.mjs";
 
-describe("alerts", () => {
+export default () => describe("alerts", IN_ORDER, () => {
   const stubs = new Map();
   const pages = [];
   before(async () => {

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { startStub } from "../stub/server.mjs";
-import { findings, NARROW, open, overhang, PAGES, shoot, visit, WIDE, WIDEST } from "./browser.mjs";
+import { findings, IN_ORDER, inspect, NARROW, open, overhang, PAGES, turn, visit, WIDE, WIDEST } from "./browser.mjs";
 import { placesOf } from "./views.mjs";
 
-/** Each theme and each width is examined once by axe, which is slow; screenshots are taken of all. */
+/** Each theme and each width is examined once by axe, which is slow. */
 const LOOKS = [
   { look: "wide-light", size: WIDE, theme: "light", examined: true },
   { look: "wide-dark", size: WIDE, theme: "dark" },
@@ -16,50 +16,57 @@ const LOOKS = [
   { look: "widest-dark", size: WIDEST, theme: "dark" },
 ];
 
-/** Every page with one suspect, with none, and with a thousand in hundreds of services; some pages in further scenarios. */
-const FULL = ["one", "none", "thousand"].flatMap((scenario) => placesOf(scenario).map((view) => ({ ...view, scenario, looks: LOOKS })));
+const full = (scenario) => placesOf(scenario).map((view) => ({ ...view, looks: LOOKS }));
 const some = (scenario, names, looks) =>
-  placesOf(scenario).filter((view) => names.includes(view.name)).map((view) => ({ ...view, scenario, looks: LOOKS.filter(({ look }) => looks.includes(look)) }));
+  placesOf(scenario).filter((view) => names.includes(view.name)).map((view) => ({ ...view, looks: LOOKS.filter(({ look }) => looks.includes(look)) }));
 
-const OTHERS = [
-  ...some("several", ["verdict", "changes", "signature", "capacity"], ["wide-light", "narrow-dark"]),
-  ...some("empty", ["map", "latency", "overview", "verdict", "categories", "search", "status", "alerts"], ["wide-light", "narrow-dark"]),
-  ...some("insufficient", ["verdict"], ["wide-light"]),
-  ...some("baseline", ["verdict"], ["wide-light", "narrow-dark"]),
-  ...some("periods", ["verdict"], ["wide-dark", "narrow-light"]),
-];
+/** Every page with one suspect, with none, and with a thousand in hundreds of services; some pages in further scenarios. */
+const VIEWS = {
+  thousand: full("thousand"),
+  one: full("one"),
+  none: full("none"),
+  several: some("several", ["verdict", "changes", "signature", "capacity"], ["wide-light", "narrow-dark"]),
+  empty: some("empty", ["map", "latency", "overview", "verdict", "categories", "search", "status", "alerts"], ["wide-light", "narrow-dark"]),
+  insufficient: some("insufficient", ["verdict"], ["wide-light"]),
+  baseline: some("baseline", ["verdict"], ["wide-light", "narrow-dark"]),
+  periods: some("periods", ["verdict"], ["wide-dark", "narrow-light"]),
+};
 
-async function look(page, { name, scenario }, { look, size, theme, examined }) {
-  await page.setViewportSize(size);
-  await page.emulateMedia({ colorScheme: theme });
-  await page.evaluate(() => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))));
-  await shoot(page, `${name}-${scenario}-${look}`);
-  assert.equal(await overhang(page), 0, `${look}: the page is wider than its window`);
-  if (size === WIDE) assert.ok((await page.getByRole("navigation", { name: "Pages" }).boundingBox()).height < 48, "the navigation is in one row");
-  if (examined) assert.deepEqual(await findings(page), [], look);
+async function look(page, name, { look, size, theme, examined }) {
+  await turn(page, size, theme);
+  await inspect(page, `${name}-${look}`, async () => {
+    assert.equal(await overhang(page), 0, `${look}: the page is wider than its window`);
+    if (size === WIDE) assert.ok((await page.getByRole("navigation", { name: "Pages" }).boundingBox()).height < 48, "the navigation is in one row");
+    if (examined) assert.deepEqual(await findings(page), [], look);
+  });
 }
 
-describe("appearance", () => {
-  const stubs = new Map();
-  before(async () => {
-    for (const { scenario } of [...FULL, ...OTHERS]) {
-      if (!stubs.has(scenario)) stubs.set(scenario, await startStub({ scenario, pages: PAGES }));
+/** Views of one scenario, one after the other in one page; every visit loads a new document. */
+function appearance(scenario, views) {
+  describe(`appearance, ${scenario}`, IN_ORDER, () => {
+    let stub;
+    let page;
+    before(async () => {
+      stub = await startStub({ scenario, pages: PAGES });
+      page = await open(stub.url);
+    });
+    after(async () => {
+      await page.done();
+      stub.close();
+    });
+
+    for (const view of views) {
+      test(view.name, async () => {
+        page.wrong = [];
+        await turn(page, view.looks[0].size, view.looks[0].theme);
+        await visit(page, view.path);
+        for (const each of view.looks) await look(page, `${view.name}-${scenario}`, each);
+        assert.deepEqual(page.wrong, []);
+      });
     }
   });
-  after(() => {
-    for (const stub of stubs.values()) stub.close();
-  });
+}
 
-  for (const view of [...FULL, ...OTHERS]) {
-    test(`${view.name}, ${view.scenario}`, async () => {
-      const page = await open(stubs.get(view.scenario).url, view.looks[0]);
-      try {
-        await visit(page, view.path);
-        for (const each of view.looks) await look(page, view, each);
-        assert.deepEqual(page.wrong, []);
-      } finally {
-        await page.done();
-      }
-    });
-  }
-});
+export default () => {
+  for (const [scenario, views] of Object.entries(VIEWS)) appearance(scenario, views);
+};

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { startStub } from "../stub/server.mjs";
-import { open, PAGES, settled, visit } from "./browser.mjs";
+import { IN_ORDER, open, PAGES, settled, visit } from "./browser.mjs";
 import { HOUR, OF_SUSPECT } from "./views.mjs";
 
 const params = (page) => Object.fromEntries(new URL(page.url()).searchParams);
@@ -17,7 +17,7 @@ async function drag(page, box, from, to) {
   await page.mouse.up();
 }
 
-describe("exploring", () => {
+export default () => describe("exploring", IN_ORDER, () => {
   let stub;
   let page;
   before(async () => {

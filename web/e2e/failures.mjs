@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { startStub } from "../stub/server.mjs";
-import { findings, open, PAGES, settled, shoot, visit } from "./browser.mjs";
+import { findings, IN_ORDER, inspect, open, PAGES, settled, visit } from "./browser.mjs";
 import { HOUR, PLACES } from "./views.mjs";
 
-describe("failures", () => {
+export default () => describe("failures", IN_ORDER, () => {
   let stub;
   let page;
   before(async () => {
@@ -31,10 +31,7 @@ describe("failures", () => {
       await page.goto(path);
       await page.getByRole("alert").first().waitFor();
       assert.match(await page.getByRole("alert").first().innerText(), /Not ready[\s\S]*being replayed/, name);
-      if (name === "search") {
-        await shoot(page, "trouble-wide-light");
-        assert.deepEqual(await findings(page), []);
-      }
+      if (name === "search") await inspect(page, "trouble-wide-light", async () => assert.deepEqual(await findings(page), []));
     }
   });
 

@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { startStub } from "../stub/server.mjs";
-import { findings, NARROW, open, overhang, PAGES, shoot, visit, WIDE } from "./browser.mjs";
+import { findings, IN_ORDER, inspect, NARROW, open, overhang, PAGES, visit, WIDE } from "./browser.mjs";
 import { PLACES } from "./views.mjs";
 
 const NAMES = ["overview", "verdict", "categories", "map", "map-service", "latency", "search", "trace", "trace-suspect", "alerts", "compare"];
 
-describe("hostile names", () => {
+export default () => describe("hostile names", IN_ORDER, () => {
   let stub;
   let page;
   before(async () => {
@@ -29,9 +29,10 @@ describe("hostile names", () => {
         assert.equal(await page.locator("main img").count(), 0, "no name became an element");
         const controls = await page.locator("main").evaluate((main) => /[\u0000-\u0008\u000e-\u001f\u202a-\u202e\u2066-\u2069]/.test(main.textContent));
         assert.equal(controls, false, "controls are spelled out");
-        await shoot(page, `${name}-hostile-${look}-light`);
-        assert.equal(await overhang(page), 0, look);
-        assert.deepEqual(await findings(page), [], look);
+        await inspect(page, `${name}-hostile-${look}-light`, async () => {
+          assert.equal(await overhang(page), 0, look);
+          assert.deepEqual(await findings(page), [], look);
+        });
       }
       assert.deepEqual(page.wrong, []);
     });

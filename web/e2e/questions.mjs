@@ -3,13 +3,13 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { startStub } from "../stub/server.mjs";
-import { findings, NARROW, open, overhang, PAGES, settled, shoot, visit, WIDE } from "./browser.mjs";
+import { findings, IN_ORDER, inspect, NARROW, open, overhang, PAGES, settled, turn, visit, WIDE } from "./browser.mjs";
 import { HOUR } from "./views.mjs";
 
 const file = (name, text) => ({ name, mimeType: "application/octet-stream", buffer: Buffer.from(text) });
 const settingsOf = (submitted) => JSON.parse(submitted.parts.find((part) => part.name === "settings").text);
 
-describe("questions", () => {
+export default () => describe("questions", IN_ORDER, () => {
   let stub;
   let page;
   before(async () => {
@@ -101,8 +101,7 @@ describe("questions", () => {
     const bar = page.getByRole("progressbar");
     await bar.waitFor();
     await page.waitForFunction(() => Number(document.querySelector("progress")?.value) >= 10);
-    await shoot(page, "progress-one-wide-light");
-    assert.deepEqual(await findings(page), []);
+    await inspect(page, "progress-one-wide-light", async () => assert.deepEqual(await findings(page), []));
     await page.getByRole("button", { name: "Cancel" }).click();
     await page.getByText("Canceled").first().waitFor();
     const { jobs } = stub.jobs.list();
@@ -137,8 +136,7 @@ describe("questions", () => {
     const states = await page.locator("main section h2 .chip").allInnerTexts();
     assert.deepEqual(states, ["imported", "failed", "imported"]);
     await page.getByText("No format of Laggard's recognizes this file").waitFor();
-    await shoot(page, "import-done-wide-light");
-    assert.deepEqual(await findings(page), []);
+    await inspect(page, "import-done-wide-light", async () => assert.deepEqual(await findings(page), []));
     await page.getByRole("button", { name: "Complete open traces" }).click();
     await page.getByText("Open traces were completed.").waitFor();
   });
@@ -146,14 +144,12 @@ describe("questions", () => {
 
 /** A page reachable only by a click, at both widths and in both themes. */
 async function seen(page, name) {
-  for (const [look, size, colorScheme] of [["wide-light", WIDE, "light"], ["narrow-dark", NARROW, "dark"]]) {
-    await page.setViewportSize(size);
-    await page.emulateMedia({ colorScheme });
-    await page.evaluate(() => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))));
-    await shoot(page, `${name}-${look}`);
-    assert.equal(await overhang(page), 0, `${name}, ${look}`);
-    assert.deepEqual(await findings(page), [], `${name}, ${look}`);
+  for (const [look, size, theme] of [["wide-light", WIDE, "light"], ["narrow-dark", NARROW, "dark"]]) {
+    await turn(page, size, theme);
+    await inspect(page, `${name}-${look}`, async () => {
+      assert.equal(await overhang(page), 0, `${name}, ${look}`);
+      assert.deepEqual(await findings(page), [], `${name}, ${look}`);
+    });
   }
-  await page.setViewportSize(WIDE);
-  await page.emulateMedia({ colorScheme: "light" });
+  await turn(page, WIDE, "light");
 }

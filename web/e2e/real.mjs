@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
-import { findings, NARROW, open, overhang, settled, shoot, visit, WIDE } from "./browser.mjs";
+import { findings, IN_ORDER, inspect, NARROW, open, overhang, settled, turn, visit, WIDE } from "./browser.mjs";
 import { HOUR } from "./views.mjs";
 
 const binary = process.env.LAGGARD_BINARY;
@@ -38,7 +38,7 @@ async function start(folder) {
   return { url: `http://${address}`, stop, lines };
 }
 
-describe("the real server", { skip: binary ? false : "LAGGARD_BINARY is not set" }, () => {
+export default () => describe("the real server", { ...IN_ORDER, skip: binary ? false : "LAGGARD_BINARY is not set" }, () => {
   const folder = mkdtempSync(join(tmpdir(), "laggard-pages-"));
   const traces = join(folder, "incident", "traces");
   let server;
@@ -57,10 +57,9 @@ describe("the real server", { skip: binary ? false : "LAGGARD_BINARY is not set"
   test("an empty server states that it has no data", async () => {
     for (const path of [`/?${HOUR}`, `/verdict?${HOUR}`, `/categories?${HOUR}`, `/search?${HOUR}`, `/map?${HOUR}`, `/latency?${HOUR}`, `/alerts?${HOUR}`, "/status", "/jobs"]) {
       await visit(page, path);
-      assert.equal(await overhang(page), 0, path);
+      const name = /^\/(\w*)/.exec(path)[1] || "overview";
+      await inspect(page, `real-empty-${name}`, async () => assert.equal(await overhang(page), 0, path));
     }
-    await visit(page, `/verdict?${HOUR}`);
-    await shoot(page, "real-verdict-empty");
   });
 
   test("an incident is imported", async () => {
@@ -70,8 +69,7 @@ describe("the real server", { skip: binary ? false : "LAGGARD_BINARY is not set"
     await page.locator("main section h2 .chip", { hasText: /imported|failed/ }).first().waitFor({ timeout: 120_000 });
     assert.deepEqual(await page.locator("main section h2 .chip").allInnerTexts(), ["imported"]);
     await page.getByRole("button", { name: "Complete open traces" }).click();
-    await page.getByText("Open traces were completed.").waitFor({ timeout: 60_000 });
-    await shoot(page, "real-import");
+    await inspect(page, "real-import", () => page.getByText("Open traces were completed.").waitFor({ timeout: 60_000 }));
   });
 
   test("the verdict names the fault", async () => {
@@ -123,8 +121,8 @@ describe("the real server", { skip: binary ? false : "LAGGARD_BINARY is not set"
   test("questions about samples are answered or list missing data", async () => {
     for (const path of [`/changes?${HOUR}&run=1`, `/signature?${HOUR}&run=1`, `/capacity?${HOUR}&run=1&latency-max=500ms`]) {
       await page.goto(path);
-      await page.getByRole("region", { name: "Answer" }).or(page.getByRole("alert")).first().waitFor({ timeout: 120_000 });
-      await shoot(page, `real-${path.slice(1, 7)}`);
+      const shown = page.getByRole("region", { name: "Answer" }).or(page.getByRole("alert")).first();
+      await inspect(page, `real-${path.slice(1, 7)}`, () => shown.waitFor({ timeout: 120_000 }));
     }
   });
 
@@ -140,11 +138,11 @@ describe("the real server", { skip: binary ? false : "LAGGARD_BINARY is not set"
 
 async function seen(page, name) {
   for (const [look, size] of [["wide", WIDE], ["narrow", NARROW]]) {
-    await page.setViewportSize(size);
-    await page.evaluate(() => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))));
-    await shoot(page, `${name}-${look}`);
-    assert.equal(await overhang(page), 0, `${name}, ${look}`);
+    await turn(page, size);
+    await inspect(page, `${name}-${look}`, async () => {
+      assert.equal(await overhang(page), 0, `${name}, ${look}`);
+      if (size === NARROW) assert.deepEqual(await findings(page), [], name);
+    });
   }
-  assert.deepEqual(await findings(page), [], name);
-  await page.setViewportSize(WIDE);
+  await turn(page, WIDE);
 }

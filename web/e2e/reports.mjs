@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { findings, NARROW, open, overhang, shoot, WIDE, WIDEST } from "./browser.mjs";
+import { findings, IN_ORDER, inspect, NARROW, open, overhang, turn, WIDE, WIDEST } from "./browser.mjs";
 
 /** The expected reports of the tests, or the folder that `LAGGARD_REPORTS` names. */
 const FOLDER = process.env.LAGGARD_REPORTS ?? new URL("../../crates/app/report/tests/golden", import.meta.url).pathname;
@@ -27,7 +27,7 @@ const LOOKS = [
   { look: "widest-dark", size: WIDEST, theme: "dark" },
 ];
 
-describe("reports", () => {
+export default () => describe("reports", IN_ORDER, () => {
   const folder = mkdtempSync(join(tmpdir(), "laggard-reports-"));
   after(() => rmSync(folder, { recursive: true }));
   const names = readdirSync(FOLDER).filter((name) => name.endsWith(".html"));
@@ -44,12 +44,11 @@ describe("reports", () => {
       try {
         await page.goto(url);
         for (const { look, size, theme, examined } of LOOKS) {
-          await page.setViewportSize(size);
-          await page.emulateMedia({ colorScheme: theme });
-          await page.evaluate(() => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))));
-          await shoot(page, `report-${name.replace(".html", "")}-${look}`);
-          assert.equal(await overhang(page), 0, `${look}: the report is wider than its window`);
-          if (examined) assert.deepEqual(await findings(page), [], look);
+          await turn(page, size, theme);
+          await inspect(page, `report-${name.replace(".html", "")}-${look}`, async () => {
+            assert.equal(await overhang(page), 0, `${look}: the report is wider than its window`);
+            if (examined) assert.deepEqual(await findings(page), [], look);
+          });
         }
         assert.deepEqual(page.wrong, []);
       } finally {

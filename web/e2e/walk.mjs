@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { startStub } from "../stub/server.mjs";
-import { NARROW, open, PAGES, settled, visit } from "./browser.mjs";
+import { IN_ORDER, NARROW, open, PAGES, settled, visit } from "./browser.mjs";
 import { HOUR, PLACES } from "./views.mjs";
 
 /** Role or tag and text of the focused element. */
@@ -13,7 +13,7 @@ const focused = (page) =>
     return { tag: at?.tagName.toLowerCase() ?? "", text: (at?.textContent ?? "").trim().slice(0, 60), id: at?.id ?? "", main: at?.closest("main") !== null };
   });
 
-describe("without a mouse", () => {
+export default () => describe("without a mouse", IN_ORDER, () => {
   let stub;
   let page;
   before(async () => {

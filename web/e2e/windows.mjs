@@ -3,13 +3,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { startStub } from "../stub/server.mjs";
-import { open, PAGES, settled, visit } from "./browser.mjs";
+import { IN_ORDER, open, PAGES, settled, visit } from "./browser.mjs";
 import { CATEGORY, HOUR, PLACES } from "./views.mjs";
 
 const params = (page) => Object.fromEntries(new URL(page.url()).searchParams);
 const length = ({ since, until }) => Date.parse(until) - Date.parse(since);
 
-describe("windows", () => {
+export default () => describe("windows", IN_ORDER, () => {
   let stub;
   let page;
   before(async () => {

@@ -150,7 +150,8 @@ async function serve(stub, request, response) {
 
 /**
  * Starts a stub on a port of the system's choice (or `port`). Tests read `submitted` and `requests`, and fill `failing`
- * (`{path, status, title, detail}`), `slow` (`{path, ms}`), and `sampled` (`{path, one_in}`).
+ * (`{path, status, title, detail}`), `slow` (`{path, ms}`), and `sampled` (`{path, one_in}`). By itself it lets the
+ * process end, so that a test that fails before it closes the stub ends, too.
  */
 export async function startStub({ scenario = "one", pages = null, port = 0, step_ms = 20 } = {}) {
   const stub = { scenario, pages, jobs: new Jobs(step_ms), submitted: [], requests: [], failing: [], slow: [], sampled: [] };
@@ -158,6 +159,8 @@ export async function startStub({ scenario = "one", pages = null, port = 0, step
     serve(stub, request, response).catch((error) => problem(response, 500, "Stub failed", String(error)));
   });
   await new Promise((listening) => server.listen(port, "127.0.0.1", listening));
+  server.unref();
+  stub.server = server;
   stub.url = `http://127.0.0.1:${server.address().port}`;
   stub.close = () => {
     stub.jobs.stop();
@@ -170,5 +173,6 @@ export async function startStub({ scenario = "one", pages = null, port = 0, step
 if (process.argv[1] === new URL(import.meta.url).pathname) {
   const { values } = parseArgs({ options: { scenario: { type: "string" }, port: { type: "string" }, pages: { type: "string" }, "step-ms": { type: "string" } } });
   const stub = await startStub({ scenario: values.scenario, port: Number(values.port ?? 4316), pages: values.pages, step_ms: Number(values["step-ms"] ?? 100) });
+  stub.server.ref();
   console.log(`${stub.scenario ?? "one"} at ${stub.url}`);
 }
