@@ -15,7 +15,7 @@ export default () => describe("failures", IN_ORDER, () => {
   });
   beforeEach(() => {
     stub.failing.length = 0;
-    stub.slow.length = 0;
+    stub.held.length = 0;
     stub.sampled.length = 0;
   });
   after(async () => {
@@ -60,9 +60,12 @@ export default () => describe("failures", IN_ORDER, () => {
   });
 
   test("a slow response is shown as pending", async () => {
-    stub.slow.push({ path: "/api/v1/search", ms: 700 });
+    let respond;
+    stub.held.push({ path: "/api/v1/search", until: new Promise((resolve) => (respond = resolve)) });
     await page.goto(`/search?${HOUR}`);
     await page.locator("main [aria-busy=true]").first().waitFor();
+    assert.equal(await page.getByRole("table", { name: "Requests found" }).count(), 0);
+    respond();
     await page.getByRole("table", { name: "Requests found" }).waitFor();
   });
 

@@ -94,7 +94,7 @@ export default () => describe("questions", IN_ORDER, () => {
   });
 
   test("progress is shown, and a job can be canceled", async () => {
-    stub.jobs.pace(400);
+    stub.jobs.pace(1000);
     await visit(page, "/kernel");
     await page.getByLabel("Kernel trace").setInputFiles(file("trace.dat", "x"));
     await page.getByRole("button", { name: "Show contents" }).click();

@@ -126,8 +126,7 @@ async function serve(stub, request, response) {
   stub.requests.push({ method: request.method, path: url.pathname, query: url.searchParams });
   const failing = stub.failing.find((each) => url.pathname.startsWith(each.path));
   if (failing) return problem(response, failing.status, failing.title, failing.detail);
-  const slow = stub.slow.find((each) => url.pathname.startsWith(each.path));
-  if (slow) await new Promise((done) => setTimeout(done, slow.ms));
+  await stub.held.find((each) => url.pathname.startsWith(each.path))?.until;
   const sampled = stub.sampled.find((each) => url.pathname.startsWith(each.path));
   if (sampled) response.setHeader("Laggard-Sampled-One-In", sampled.one_in);
   const { pathname } = url;
@@ -150,11 +149,11 @@ async function serve(stub, request, response) {
 
 /**
  * Starts a stub on a port of the system's choice (or `port`). Tests read `submitted` and `requests`, and fill `failing`
- * (`{path, status, title, detail}`), `slow` (`{path, ms}`), and `sampled` (`{path, one_in}`). By itself it lets the
- * process end, so that a test that fails before it closes the stub ends, too.
+ * (`{path, status, title, detail}`), `held` (`{path, until}`, a promise), and `sampled` (`{path, one_in}`). The process
+ * may end while it listens, so that a test that fails before it closes the stub ends, too.
  */
 export async function startStub({ scenario = "one", pages = null, port = 0, step_ms = 20 } = {}) {
-  const stub = { scenario, pages, jobs: new Jobs(step_ms), submitted: [], requests: [], failing: [], slow: [], sampled: [] };
+  const stub = { scenario, pages, jobs: new Jobs(step_ms), submitted: [], requests: [], failing: [], held: [], sampled: [] };
   const server = createServer((request, response) => {
     serve(stub, request, response).catch((error) => problem(response, 500, "Stub failed", String(error)));
   });

@@ -1,7 +1,7 @@
 //! The pages in a real browser: `web/e2e` in headless Chromium, against a server of recorded answers.
 //!
 //! Needs Node, npm and Chromium; without one of them the test is skipped, unless `LAGGARD_PAGES=require`. It takes
-//! about a minute and a half.
+//! about four minutes on two cores, of which it uses both.
 
 use laggard_testkit::{Missing, browser_lacks, npm_install, skip};
 use std::path::{Path, PathBuf};
@@ -26,7 +26,11 @@ fn pages_work_in_a_browser() {
     node.args(["--test", "--test-reporter=spec", "main.test.mjs"]).current_dir(&tests);
     node.env("LAGGARD_BUILT_PAGES", &pages).env("LAGGARD_SHOTS", folder.join("web-shots"));
     let ended = node.stdin(Stdio::null()).status().expect("node was found before");
-    assert!(ended.success(), "{ended}; screenshots are in {}", folder.join("web-shots").display());
+    assert!(
+        ended.success(),
+        "{ended}; screenshots of failures are in {}",
+        folder.join("web-shots").display()
+    );
 }
 
 /// Tools that are needed and not installed.

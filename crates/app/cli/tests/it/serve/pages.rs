@@ -23,7 +23,12 @@ fn served_pages_work_in_a_browser() {
     node.env("LAGGARD_E2E", "real").env("LAGGARD_BINARY", env!("CARGO_BIN_EXE_laggard"));
     let output = node.env("LAGGARD_SHOTS", &shots).output().expect("node was found before");
     let stdout = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{}; screenshots are in {}:\n{stdout}", output.status, shots.display());
+    assert!(
+        output.status.success(),
+        "{}; screenshots of failures are in {}:\n{stdout}",
+        output.status,
+        shots.display()
+    );
     assert!(!stdout.contains("skipped 1"), "{stdout}");
 }
 
