@@ -23,7 +23,7 @@ export function executable() {
   return found;
 }
 
-/** Options of a group of tests that share a page; groups run at the same time, and their tests would do so, too. */
+/** Options of a group of tests that share a page: without them, two would run at a time, as groups do. */
 export const IN_ORDER = { concurrency: 1 };
 
 let running = null;
@@ -89,7 +89,9 @@ export async function visit(page, path) {
 export async function settled(page) {
   await page.waitForLoadState();
   await page.locator("main h1").first().waitFor();
+  const until = performance.now() + 2 * PATIENCE_MS;
   do {
+    if (performance.now() > until) throw new Error("the page changes all the time");
     await page.waitForFunction(() => !document.querySelector("main [aria-busy=true], main[aria-busy=true]"));
     await answered(page);
     // A response that is not drawn yet changes the document in one of the next frames, or causes another request.
