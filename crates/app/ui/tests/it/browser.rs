@@ -1,7 +1,7 @@
 //! The pages in a real browser: `web/e2e` in headless Chromium, against a server of recorded answers.
 //!
 //! Needs Node, npm and Chromium; without one of them the test is skipped, unless `LAGGARD_PAGES=require`. It takes
-//! about four minutes on two cores, of which it uses both.
+//! about four minutes on two cores.
 
 use laggard_testkit::{Missing, browser_lacks, npm_install, skip};
 use std::path::{Path, PathBuf};
