@@ -145,6 +145,10 @@ fn answer(
                 attempt += 1;
             }
             SqlError::Query(text) => return Err(CommandError::usage(text)),
+            // A reader that has seen enough (`| head`) is no failure.
+            SqlError::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                return Ok(Answered::default());
+            }
             other => return Err(CommandError::unreadable(other)),
         }
     }

@@ -26,21 +26,23 @@ impl Bounds {
     }
 
     fn add(&mut self, condition: &Expr, time: Option<&str>, trace: Option<&str>) {
+        if let Some(ids) = trace.and_then(|column| traces_of(condition, column)) {
+            self.traces = Some(match &self.traces {
+                None => Arc::new(ids),
+                Some(known) => Arc::new(known.intersection(&ids).copied().collect()),
+            });
+            return;
+        }
         match condition {
             Expr::BinaryExpr(BinaryExpr { left, op: Operator::And, right }) => {
                 self.add(left, time, trace);
                 self.add(right, time, trace);
             }
-            Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
-                let (column, op, value) = match (column_of(left), column_of(right)) {
-                    (Some(column), None) => (column, *op, right),
-                    (None, Some(column)) => (column, op.swap().unwrap_or(Operator::NotEq), left),
-                    _ => return,
-                };
-                if Some(column) == time {
-                    self.add_time(op, instant_of(value));
-                } else if Some(column) == trace && op == Operator::Eq {
-                    self.add_traces(std::slice::from_ref(&**value));
+            Expr::BinaryExpr(BinaryExpr { left, op, right }) if time.is_some() => {
+                if column_of(left) == time {
+                    self.add_time(*op, instant_of(right));
+                } else if let Some(op) = op.swap().filter(|_| column_of(right) == time) {
+                    self.add_time(op, instant_of(left));
                 }
             }
             Expr::Between(Between { expr, negated: false, low, high })
@@ -48,11 +50,6 @@ impl Bounds {
             {
                 self.add_time(Operator::GtEq, instant_of(low));
                 self.add_time(Operator::LtEq, instant_of(high));
-            }
-            Expr::InList(InList { expr, list, negated: false })
-                if trace.is_some() && column_of(expr) == trace =>
-            {
-                self.add_traces(list);
             }
             _ => {}
         }
@@ -71,21 +68,33 @@ impl Bounds {
         self.window = since..=until;
     }
 
-    fn add_traces(&mut self, texts: &[Expr]) {
-        let ids: Option<HashSet<TraceId>> = texts
-            .iter()
-            .map(|text| text_of(text).and_then(TraceId::parse_text).map(|parsed| parsed.id))
-            .collect();
-        let Some(ids) = ids else { return };
-        self.traces = Some(match &self.traces {
-            None => Arc::new(ids),
-            Some(known) => Arc::new(known.intersection(&ids).copied().collect()),
-        });
-    }
-
     /// Whether nothing can fulfill them.
     pub(crate) fn are_empty(&self) -> bool {
         self.window.is_empty() || self.traces.as_ref().is_some_and(|traces| traces.is_empty())
+    }
+}
+
+/// The only traces that a condition admits, if it says so: `=`, `in`, and any of several such ones, as which the engine writes a short
+/// list.
+fn traces_of(condition: &Expr, column: &str) -> Option<HashSet<TraceId>> {
+    let ids = |texts: &[Expr]| {
+        texts.iter().map(|text| TraceId::parse_text(text_of(text)?).map(|parsed| parsed.id)).collect()
+    };
+    match condition {
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) => {
+            match (column_of(left) == Some(column), column_of(right) == Some(column)) {
+                (true, false) => ids(std::slice::from_ref(&**right)),
+                (false, true) => ids(std::slice::from_ref(&**left)),
+                _ => None,
+            }
+        }
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::Or, right }) => {
+            let mut all = traces_of(left, column)?;
+            all.extend(traces_of(right, column)?);
+            Some(all)
+        }
+        Expr::InList(InList { expr, list, negated: false }) if column_of(expr) == Some(column) => ids(list),
+        _ => None,
     }
 }
 
@@ -162,6 +171,9 @@ mod tests {
         let ids = |condition: Expr| bounds(condition).traces.map(|traces| traces.len());
         assert_eq!(ids(col("trace_id").eq(lit("a"))), Some(1));
         assert_eq!(ids(col("trace_id").in_list(vec![lit("a"), lit("b")], false)), Some(2));
+        let either = col("trace_id").eq(lit("a")).or(lit("b").eq(col("trace_id")));
+        assert_eq!(ids(either.clone()), Some(2));
+        assert_eq!(ids(either.or(col("value").gt(lit(1)))), None);
         let both = col("trace_id").in_list(vec![lit("a"), lit("b")], false).and(lit("c").eq(col("trace_id")));
         assert!(bounds(both).are_empty());
     }

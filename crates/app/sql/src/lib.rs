@@ -13,6 +13,7 @@
 
 mod bounds;
 mod column;
+mod memory;
 mod names;
 mod output;
 mod query;

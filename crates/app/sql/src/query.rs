@@ -1,5 +1,6 @@
 //! One query: within its memory, on its threads, repeated without segments that turn out to be damaged.
 
+use crate::memory::QueryMemory;
 use crate::output::{SqlOutput, Writer};
 use crate::table::StoredTables;
 use crate::tables;
@@ -8,7 +9,6 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::context::SQLOptions;
 use datafusion::execution::disk_manager::DiskManagerBuilder;
 use datafusion::execution::disk_manager::DiskManagerMode;
-use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
@@ -119,6 +119,9 @@ async fn attempt(
     let mut config =
         SessionConfig::new().with_target_partitions(limits.threads.get()).with_information_schema(true);
     config.options_mut().sql_parser.dialect = Dialect::PostgreSQL;
+    // Each thread sets this aside to merge what it has sorted and spilled: 10 MB by default, which is too much of little memory.
+    let merging = &mut config.options_mut().execution.sort_spill_reservation_bytes;
+    *merging = (*merging).min(limits.memory_bytes / (8 * limits.threads.get()));
     let session = SessionContext::new_with_config_rt(config, Arc::clone(runtime));
     for (name, table) in tables::all(stored) {
         session.register_table(name, table).map_err(failed)?;
@@ -141,7 +144,7 @@ fn runtime(limits: &SqlLimits) -> Result<Arc<RuntimeEnv>, SqlError> {
         None => DiskManagerMode::OsTmpDirectory,
     };
     RuntimeEnvBuilder::new()
-        .with_memory_pool(Arc::new(FairSpillPool::new(limits.memory_bytes)))
+        .with_memory_pool(Arc::new(QueryMemory::new(limits.memory_bytes)))
         .with_disk_manager_builder(DiskManagerBuilder::default().with_mode(mode))
         .build_arc()
         .map_err(failed)

@@ -48,8 +48,7 @@ impl CallRows {
 #[async_trait]
 impl TableRows for CallRows {
     const NAME: &'static str = "calls";
-    const ABOUT: &'static str =
-        "A call of a request: a node of its call tree, assembled from one or two spans.";
+    const ABOUT: &'static str = "A call of a request: a node of its call tree.";
     const TIME: Option<&'static str> = Some("request_start_time");
     const COLUMNS: &'static [Column<Self>] = &[
         Column::new("trace_id", ColumnType::Text, "the trace of its request", |rows: &Self| {

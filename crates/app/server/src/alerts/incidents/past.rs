@@ -65,7 +65,7 @@ impl IncidentHistory {
         past.map_or(&[], |past| &past.alerts)
     }
 
-    pub(super) fn incidents(&self) -> impl Iterator<Item = &IncidentRecord> {
+    pub(in crate::alerts) fn incidents(&self) -> impl Iterator<Item = &IncidentRecord> {
         self.by_time.values().map(|past| &past.incident)
     }
 
