@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 /// A column of rows that are in an `R`.
-pub(crate) struct Column<R> {
+pub(crate) struct SqlColumn<R> {
     pub(crate) name: &'static str,
     pub(crate) data: ColumnType,
     /// Whether values may be absent.
@@ -32,23 +32,23 @@ pub(crate) enum ColumnType {
     Flag,
 }
 
-impl<R> Column<R> {
+impl<R> SqlColumn<R> {
     /// A column whose values are always there.
     pub(crate) const fn new(
         name: &'static str,
         data: ColumnType,
         about: &'static str,
         values: fn(&R) -> ArrayRef,
-    ) -> Column<R> {
-        Column { name, data, optional: false, needs_calls: false, about, values }
+    ) -> SqlColumn<R> {
+        SqlColumn { name, data, optional: false, needs_calls: false, about, values }
     }
 
-    pub(crate) const fn optional(self) -> Column<R> {
-        Column { optional: true, ..self }
+    pub(crate) const fn optional(self) -> SqlColumn<R> {
+        SqlColumn { optional: true, ..self }
     }
 
-    pub(crate) const fn with_calls(self) -> Column<R> {
-        Column { needs_calls: true, ..self }
+    pub(crate) const fn with_calls(self) -> SqlColumn<R> {
+        SqlColumn { needs_calls: true, ..self }
     }
 
     pub(crate) fn field(&self) -> Field {

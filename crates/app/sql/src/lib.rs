@@ -13,14 +13,18 @@
 
 mod bounds;
 mod column;
+mod error;
 mod memory;
 mod names;
 mod output;
 mod query;
+mod rows;
+mod stored;
 mod table;
 mod tables;
 
+pub use error::SqlError;
 pub use output::SqlOutput;
-pub use query::{Answered, SqlError, SqlLimits, run};
-pub use table::StoredTables;
-pub use tables::{IncidentRow, TableText, table_texts};
+pub use query::{Answered, SqlLimits, run};
+pub use stored::{IncidentRow, StoredTables};
+pub use tables::{TableText, table_texts};

@@ -24,7 +24,7 @@ pub enum SqlOutput {
 const TEXT_ROWS_MAX: usize = 1_000;
 
 /// Writes an answer as its batches come.
-pub(crate) struct Writer<'a> {
+pub(crate) struct AnswerWriter<'a> {
     output: SqlOutput,
     out: &'a mut (dyn Write + Send),
     schema: Option<SchemaRef>,
@@ -34,14 +34,14 @@ pub(crate) struct Writer<'a> {
     has_written: bool,
 }
 
-impl<'a> Writer<'a> {
-    pub(crate) fn new(output: SqlOutput, out: &'a mut (dyn Write + Send)) -> Writer<'a> {
-        Writer { output, out, schema: None, cells: Vec::new(), rows: 0, has_written: false }
+impl<'a> AnswerWriter<'a> {
+    pub(crate) fn new(output: SqlOutput, out: &'a mut (dyn Write + Send)) -> AnswerWriter<'a> {
+        AnswerWriter { output, out, schema: None, cells: Vec::new(), rows: 0, has_written: false }
     }
 
     /// The same for another attempt.
-    pub(crate) fn again(self) -> Writer<'a> {
-        Writer::new(self.output, self.out)
+    pub(crate) fn again(self) -> AnswerWriter<'a> {
+        AnswerWriter::new(self.output, self.out)
     }
 
     /// Whether something of the answer is out of hand.

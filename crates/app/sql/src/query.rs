@@ -1,8 +1,9 @@
 //! One query: within its memory, on its threads, repeated without segments that turn out to be damaged.
 
+use crate::error::SqlError;
 use crate::memory::QueryMemory;
-use crate::output::{SqlOutput, Writer};
-use crate::table::StoredTables;
+use crate::output::{AnswerWriter, SqlOutput};
+use crate::stored::StoredTables;
 use crate::tables;
 use datafusion::common::config::Dialect;
 use datafusion::error::DataFusionError;
@@ -13,9 +14,7 @@ use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
 use laggard_model::Losses;
-use laggard_store::UnreadableSegment;
-use std::fmt;
-use std::io::{self, Write};
+use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -42,38 +41,6 @@ pub struct Answered {
     pub losses: Losses,
 }
 
-/// Why there is no answer.
-#[derive(Debug)]
-pub enum SqlError {
-    /// The query is not valid, or its values are not.
-    Query(String),
-    /// It needs more memory than it may use, or temporary files cannot be written.
-    Failed(String),
-    /// The store cannot be read. After a server has replaced what was read, the newest view can be.
-    Storage(String),
-    /// A segment is damaged, and part of the answer was already written.
-    Partial(String),
-    /// The answer cannot be written.
-    Output(io::Error),
-}
-
-impl fmt::Display for SqlError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SqlError::Query(text) | SqlError::Failed(text) | SqlError::Storage(text) => f.write_str(text),
-            SqlError::Partial(text) => write!(f, "{text}; the rows above are not all"),
-            SqlError::Output(error) => write!(f, "the answer cannot be written: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for SqlError {}
-
-/// The error that ends a query for a segment.
-pub(crate) fn retry_error(segment: &UnreadableSegment) -> DataFusionError {
-    DataFusionError::External(segment.to_string().into())
-}
-
 /// Answers a query on stored rows.
 ///
 /// # Errors
@@ -86,7 +53,7 @@ pub async fn run(
     out: &mut (dyn Write + Send),
 ) -> Result<Answered, SqlError> {
     let runtime = runtime(limits)?;
-    let mut writer = Writer::new(output, out);
+    let mut writer = AnswerWriter::new(output, out);
     let (mut stored, mut lost) = (Arc::new(stored), Losses::none());
     loop {
         let failed = match attempt(&stored, query, limits, &runtime, &mut writer).await {
@@ -114,7 +81,7 @@ async fn attempt(
     query: &str,
     limits: &SqlLimits,
     runtime: &Arc<RuntimeEnv>,
-    writer: &mut Writer<'_>,
+    writer: &mut AnswerWriter<'_>,
 ) -> Result<(), SqlError> {
     let mut config =
         SessionConfig::new().with_target_partitions(limits.threads.get()).with_information_schema(true);

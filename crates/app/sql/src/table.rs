@@ -1,8 +1,8 @@
 //! A table of the store as the engine sees it: partitions, each a stream of batches.
 
 use crate::bounds::Bounds;
-use crate::query::{SqlError, retry_error};
-use crate::tables::{IncidentRow, Reading, TableRows};
+use crate::rows::{ReadOptions, TablePart, TableRows};
+use crate::stored::StoredTables;
 use async_trait::async_trait;
 use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
@@ -16,108 +16,33 @@ use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use futures::{StreamExt, TryStreamExt, stream};
-use laggard_model::Losses;
-use laggard_store::{StoredRows, StoredSegment, UnreadableSegment, View};
+use std::collections::HashSet;
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::{Arc, Mutex, MutexGuard};
-
-/// What the tables are of: a view of a store, and what a server has detected in it.
-pub struct StoredTables {
-    view: View,
-    incidents: Arc<[IncidentRow]>,
-    /// Losses in what was read, of each window once: a query may read several tables, or one several times.
-    notes: Mutex<Vec<Losses>>,
-    /// A segment that could not be read: the query ends, and is repeated without it.
-    unreadable: Mutex<Option<UnreadableSegment>>,
-}
-
-impl StoredTables {
-    /// Tables of a view.
-    pub fn new(view: View, incidents: Vec<IncidentRow>) -> StoredTables {
-        let incidents = incidents.into();
-        StoredTables { view, incidents, notes: Mutex::default(), unreadable: Mutex::default() }
-    }
-
-    /// The same without a segment; and what that held.
-    pub(crate) async fn without(
-        &self,
-        unreadable: UnreadableSegment,
-    ) -> Result<(StoredTables, Losses), SqlError> {
-        let without = self.view.without(unreadable).await;
-        let (view, lost) = without.map_err(|error| SqlError::Storage(error.to_string()))?;
-        let incidents = Arc::clone(&self.incidents);
-        let tables = StoredTables { view, incidents, notes: Mutex::default(), unreadable: Mutex::default() };
-        Ok((tables, lost))
-    }
-
-    pub(crate) fn view(&self) -> &View {
-        &self.view
-    }
-
-    pub(crate) fn incidents(&self) -> Arc<[IncidentRow]> {
-        Arc::clone(&self.incidents)
-    }
-
-    /// Segments with such rows, the largest first, so that threads end at about the same time.
-    pub(crate) fn segments(&self, rows: StoredRows, bounds: &Bounds) -> Vec<Arc<StoredSegment>> {
-        let mut found = self.view.segments(rows, bounds.window.clone(), bounds.traces.as_deref());
-        found.sort_by_key(|segment| std::cmp::Reverse(segment.rows()));
-        found.into_iter().map(Arc::new).collect()
-    }
-
-    pub(crate) fn note(&self, losses: &Losses) {
-        let mut notes = lock(&self.notes);
-        if !notes.contains(losses) {
-            notes.push(losses.clone());
-        }
-    }
-
-    /// What the answer lacks.
-    pub(crate) fn notes(&self) -> Losses {
-        let mut all = Losses::none();
-        lock(&self.notes).iter().for_each(|losses| all.merge(losses));
-        all
-    }
-
-    /// The segment for which the query ended.
-    pub(crate) fn take_unreadable(&self) -> Option<UnreadableSegment> {
-        lock(&self.unreadable).take()
-    }
-
-    fn end_for(&self, segment: UnreadableSegment) -> datafusion::error::DataFusionError {
-        let error = retry_error(&segment);
-        *lock(&self.unreadable) = Some(segment);
-        error
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().expect("no thread panics while it holds the lock")
-}
+use std::sync::Arc;
 
 /// A table whose rows are read as `R`.
-pub(crate) struct Table<R> {
+pub(crate) struct Table<R, P> {
     tables: Arc<StoredTables>,
     schema: SchemaRef,
-    rows: PhantomData<fn() -> R>,
+    rows: PhantomData<fn() -> (R, P)>,
 }
 
-impl<R: TableRows> Table<R> {
-    pub(crate) fn new(tables: Arc<StoredTables>) -> Table<R> {
+impl<R: TableRows<P>, P: TablePart> Table<R, P> {
+    pub(crate) fn new(tables: Arc<StoredTables>) -> Table<R, P> {
         let fields: Vec<_> = R::COLUMNS.iter().map(|column| column.field()).collect();
         Table { tables, schema: Arc::new(Schema::new(fields)), rows: PhantomData }
     }
 }
 
-impl<R: TableRows> fmt::Debug for Table<R> {
+impl<R: TableRows<P>, P: TablePart> fmt::Debug for Table<R, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "table {}", R::NAME)
     }
 }
 
 #[async_trait]
-impl<R: TableRows> TableProvider for Table<R> {
+impl<R: TableRows<P>, P: TablePart> TableProvider for Table<R, P> {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
@@ -147,9 +72,9 @@ impl<R: TableRows> TableProvider for Table<R> {
         if bounds.are_empty() {
             return Ok(Arc::new(EmptyExec::new(schema)));
         }
-        self.tables.note(&self.tables.view.lost(bounds.window.clone()));
+        self.tables.note(&self.tables.view().lost(bounds.window.clone()));
         let parts = R::parts(&self.tables, &bounds).await.map_err(|error| self.tables.end_for(error))?;
-        let reading = Reading {
+        let options = ReadOptions {
             bounds,
             with_calls: columns.iter().any(|&column| R::COLUMNS[column].needs_calls),
             batch_rows: state.config().batch_size(),
@@ -158,12 +83,13 @@ impl<R: TableRows> TableProvider for Table<R> {
         let partitions: Vec<Arc<dyn PartitionStream>> = dealt(parts, most)
             .into_iter()
             .map(|parts| {
-                Arc::new(Partition::<R> {
+                Arc::new(Partition::<R, P> {
                     tables: Arc::clone(&self.tables),
                     schema: Arc::clone(&schema),
                     columns: Arc::clone(&columns),
-                    reading: reading.clone(),
+                    options: options.clone(),
                     parts,
+                    rows: PhantomData,
                 }) as _
             })
             .collect();
@@ -185,41 +111,43 @@ fn dealt<P>(parts: Vec<P>, most: usize) -> Vec<Vec<P>> {
 }
 
 /// Parts that one thread reads.
-struct Partition<R: TableRows> {
+struct Partition<R, P> {
     tables: Arc<StoredTables>,
     schema: SchemaRef,
     /// Which columns of the table.
     columns: Arc<[usize]>,
-    reading: Reading,
-    parts: Vec<R::Part>,
+    options: ReadOptions,
+    parts: Vec<P>,
+    rows: PhantomData<fn() -> R>,
 }
 
-impl<R: TableRows> fmt::Debug for Partition<R> {
+impl<R: TableRows<P>, P: TablePart> fmt::Debug for Partition<R, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {} parts", R::NAME, self.parts.len())
     }
 }
 
-impl<R: TableRows> PartitionStream for Partition<R> {
+impl<R: TableRows<P>, P: TablePart> PartitionStream for Partition<R, P> {
     fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
     fn execute(&self, context: Arc<TaskContext>) -> SendableRecordBatchStream {
         let reservation = MemoryConsumer::new(format!("rows of {}", R::NAME)).register(context.memory_pool());
-        let reader = PartReader::<R> {
+        let reader = PartReader::<R, P> {
             tables: Arc::clone(&self.tables),
-            reading: self.reading.clone(),
+            options: self.options.clone(),
             parts: self.parts.clone().into_iter(),
-            state: R::State::default(),
+            earlier: HashSet::new(),
             reservation,
+            rows: PhantomData,
         };
         let (schema, columns) = (Arc::clone(&self.schema), Arc::clone(&self.columns));
         let parts = stream::try_unfold(reader, PartReader::next);
         let batches = parts
             .map_ok(move |rows| {
                 let (schema, columns) = (Arc::clone(&schema), Arc::clone(&columns));
-                stream::iter(rows).map(move |rows| batch(&schema, &columns, &rows))
+                stream::iter(rows).map(move |rows| batch::<R, P>(&schema, &columns, &rows))
             })
             .try_flatten();
         Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), batches))
@@ -227,25 +155,30 @@ impl<R: TableRows> PartitionStream for Partition<R> {
 }
 
 /// Reads one part after the other. The memory of a part is reserved until the next one is read.
-struct PartReader<R: TableRows> {
+struct PartReader<R, P> {
     tables: Arc<StoredTables>,
-    reading: Reading,
-    parts: std::vec::IntoIter<R::Part>,
-    state: R::State,
+    options: ReadOptions,
+    parts: std::vec::IntoIter<P>,
+    earlier: HashSet<String>,
     reservation: MemoryReservation,
+    rows: PhantomData<fn() -> R>,
 }
 
-impl<R: TableRows> PartReader<R> {
-    async fn next(mut self) -> Result<Option<(Vec<R>, PartReader<R>)>> {
+impl<R: TableRows<P>, P: TablePart> PartReader<R, P> {
+    async fn next(mut self) -> Result<Option<(Vec<R>, PartReader<R, P>)>> {
         let Some(part) = self.parts.next() else { return Ok(None) };
-        let read = R::read(&part, &self.reading, &mut self.state).await;
+        let read = R::read(&part, &self.options, &mut self.earlier).await;
         let (rows, bytes) = read.map_err(|error| self.tables.end_for(error))?;
         self.reservation.resize(bytes);
         Ok(Some((rows, self)))
     }
 }
 
-fn batch<R: TableRows>(schema: &SchemaRef, columns: &[usize], rows: &R) -> Result<RecordBatch> {
+fn batch<R: TableRows<P>, P: TablePart>(
+    schema: &SchemaRef,
+    columns: &[usize],
+    rows: &R,
+) -> Result<RecordBatch> {
     let values = columns.iter().map(|&column| (R::COLUMNS[column].values)(rows)).collect();
     let options = RecordBatchOptions::new().with_row_count(Some(rows.rows()));
     Ok(RecordBatch::try_new_with_options(Arc::clone(schema), values, &options)?)

@@ -1,15 +1,16 @@
 //! The table of calls.
 
 use super::unit::{self, Unit, UnitPart};
-use super::{Reading, TableRows};
 use crate::bounds::Bounds;
-use crate::column::{Column, ColumnType, durations, integers, optional_integers, times, trace_ids};
+use crate::column::{ColumnType, SqlColumn, durations, integers, optional_integers, times, trace_ids};
 use crate::names::statuses;
-use crate::table::StoredTables;
+use crate::rows::{ReadOptions, TableRows};
+use crate::stored::StoredTables;
 use async_trait::async_trait;
 use laggard_engine::{DurationColumn, SlicedRequest};
 use laggard_model::{Nanos, OperationId};
 use laggard_store::UnreadableSegment;
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -46,30 +47,30 @@ impl CallRows {
 }
 
 #[async_trait]
-impl TableRows for CallRows {
+impl TableRows<UnitPart> for CallRows {
     const NAME: &'static str = "calls";
     const ABOUT: &'static str = "A call of a request: a node of its call tree.";
     const TIME: Option<&'static str> = Some("request_start_time");
-    const COLUMNS: &'static [Column<Self>] = &[
-        Column::new("trace_id", ColumnType::Text, "the trace of its request", |rows: &Self| {
+    const COLUMNS: &'static [SqlColumn<Self>] = &[
+        SqlColumn::new("trace_id", ColumnType::Text, "the trace of its request", |rows: &Self| {
             trace_ids(rows.requests().map(|one| one.trace), |trace| rows.unit.received(trace))
         }),
-        Column::new(
+        SqlColumn::new(
             "request",
             ColumnType::Integer,
             "the number of its request within the trace",
             |rows: &Self| integers(rows.calls().map(|(request, _)| rows.unit.number(request))),
         ),
-        Column::new("request_start_time", ColumnType::Time, "start of its request", |rows: &Self| {
+        SqlColumn::new("request_start_time", ColumnType::Time, "start of its request", |rows: &Self| {
             times(rows.requests().map(|one| one.start))
         }),
-        Column::new(
+        SqlColumn::new(
             "node",
             ColumnType::Integer,
             "its node, from 0, the entry, depth first",
             |rows: &Self| integers(rows.calls().map(|(_, node)| node as i64)),
         ),
-        Column::new(
+        SqlColumn::new(
             "parent_node",
             ColumnType::Integer,
             "the caller's node; absent at the entry",
@@ -79,46 +80,43 @@ impl TableRows for CallRows {
             },
         )
         .optional(),
-        Column::new("service", ColumnType::Text, "service that is called", |rows: &Self| {
+        SqlColumn::new("service", ColumnType::Text, "service that is called", |rows: &Self| {
             rows.unit.names().services(rows.operations())
         }),
-        Column::new("operation", ColumnType::Text, "operation that is called", |rows: &Self| {
+        SqlColumn::new("operation", ColumnType::Text, "operation that is called", |rows: &Self| {
             rows.unit.names().operations(rows.operations())
         }),
-        Column::new("kind", ColumnType::Text, "its span kind; empty if unspecified", |rows: &Self| {
+        SqlColumn::new("kind", ColumnType::Text, "its span kind; empty if unspecified", |rows: &Self| {
             rows.unit.names().kinds(rows.operations())
         }),
-        Column::new("replica", ColumnType::Text, "where it ran; empty if unknown", |rows: &Self| {
+        SqlColumn::new("replica", ColumnType::Text, "where it ran; empty if unknown", |rows: &Self| {
             rows.unit.names().replicas(rows.indices().map(|index| rows.unit.slice.calls.replica[index]))
         }),
-        Column::new("status", ColumnType::Text, "its outcome: unset, ok, error", |rows: &Self| {
+        SqlColumn::new("status", ColumnType::Text, "its outcome: unset, ok, error", |rows: &Self| {
             statuses(rows.indices().map(|index| rows.unit.slice.calls.status[index]))
         }),
-        Column::new(
+        SqlColumn::new(
             "self_ns",
             ColumnType::Integer,
             "its time without that of its calls, nanoseconds",
             |rows: &Self| durations(rows.times(&rows.unit.slice.calls.self_time)),
         ),
-        Column::new(
+        SqlColumn::new(
             "inclusive_ns",
             ColumnType::Integer,
             "its time with that of its calls, nanoseconds",
             |rows: &Self| durations(rows.times(&rows.unit.slice.calls.inclusive_time)),
         ),
-        Column::new(
+        SqlColumn::new(
             "path_ns",
             ColumnType::Integer,
             "its time on the critical path, nanoseconds",
             |rows: &Self| durations(rows.times(&rows.unit.slice.calls.path_time)),
         ),
-        Column::new("structure", ColumnType::Text, "the call tree of its request", |rows: &Self| {
+        SqlColumn::new("structure", ColumnType::Text, "the call tree of its request", |rows: &Self| {
             rows.unit.structures(rows.requests().map(|one| one.structure))
         }),
     ];
-
-    type Part = UnitPart;
-    type State = ();
 
     async fn parts(tables: &StoredTables, bounds: &Bounds) -> Result<Vec<UnitPart>, UnreadableSegment> {
         unit::parts(tables, bounds).await
@@ -126,8 +124,8 @@ impl TableRows for CallRows {
 
     async fn read(
         part: &UnitPart,
-        reading: &Reading,
-        (): &mut (),
+        options: &ReadOptions,
+        _: &mut HashSet<String>,
     ) -> Result<(Vec<CallRows>, usize), UnreadableSegment> {
         let unit = part.read(true).await?;
         let bytes = unit.slice.estimated_bytes();
@@ -135,7 +133,7 @@ impl TableRows for CallRows {
         let (mut start, mut rows) = (0, 0);
         for request in 0..unit.slice.requests.len() {
             rows += unit.structure_of(request).len();
-            if rows >= reading.batch_rows || request + 1 == unit.slice.requests.len() {
+            if rows >= options.batch_rows || request + 1 == unit.slice.requests.len() {
                 let requests = start..request + 1;
                 batches.push(CallRows { unit: Arc::clone(&unit), requests, rows });
                 (start, rows) = (request + 1, 0);

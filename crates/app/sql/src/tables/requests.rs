@@ -1,17 +1,18 @@
 //! The table of requests.
 
 use super::unit::{self, Unit, UnitPart};
-use super::{Reading, TableRows, batches};
 use crate::bounds::Bounds;
 use crate::column::{
-    Column, ColumnType, adjusted, durations, flags, integers, optional_numbers, optional_texts, times,
+    ColumnType, SqlColumn, adjusted, durations, flags, integers, optional_numbers, optional_texts, times,
     trace_ids,
 };
 use crate::names::statuses;
-use crate::table::StoredTables;
+use crate::rows::{ReadOptions, TableRows, batches};
+use crate::stored::StoredTables;
 use async_trait::async_trait;
 use laggard_engine::SlicedRequest;
 use laggard_store::UnreadableSegment;
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -32,26 +33,26 @@ impl RequestRows {
 }
 
 #[async_trait]
-impl TableRows for RequestRows {
+impl TableRows<UnitPart> for RequestRows {
     const NAME: &'static str = "requests";
     const ABOUT: &'static str = "A request: a root span and everything below it, late spans included.";
     const TIME: Option<&'static str> = Some("start_time");
-    const COLUMNS: &'static [Column<Self>] = &[
+    const COLUMNS: &'static [SqlColumn<Self>] = &[
         // The text of an id that is not hexadecimal is read with the calls.
-        Column::new("trace_id", ColumnType::Text, "its trace", |rows: &Self| {
+        SqlColumn::new("trace_id", ColumnType::Text, "its trace", |rows: &Self| {
             trace_ids(rows.requests().map(|one| one.trace), |trace| rows.unit.received(trace))
         })
         .with_calls(),
-        Column::new(
+        SqlColumn::new(
             "request",
             ColumnType::Integer,
             "its number within the trace, by start, from 0",
             |rows: &Self| integers(rows.range.clone().map(|request| rows.unit.number(request))),
         ),
-        Column::new("start_time", ColumnType::Time, "start of its entry, the root span", |rows: &Self| {
+        SqlColumn::new("start_time", ColumnType::Time, "start of its entry, the root span", |rows: &Self| {
             times(rows.requests().map(|one| one.start))
         }),
-        Column::new(
+        SqlColumn::new(
             "latency_ns",
             ColumnType::Integer,
             "inclusive time of its entry, nanoseconds",
@@ -61,49 +62,57 @@ impl TableRows for RequestRows {
             },
         )
         .with_calls(),
-        Column::new("service", ColumnType::Text, "service of its entry", |rows: &Self| {
+        SqlColumn::new("service", ColumnType::Text, "service of its entry", |rows: &Self| {
             rows.unit.names().services(rows.entries())
         }),
-        Column::new("operation", ColumnType::Text, "operation of its entry", |rows: &Self| {
+        SqlColumn::new("operation", ColumnType::Text, "operation of its entry", |rows: &Self| {
             rows.unit.names().operations(rows.entries())
         }),
-        Column::new(
+        SqlColumn::new(
             "kind",
             ColumnType::Text,
             "span kind of its entry; empty if unspecified",
             |rows: &Self| rows.unit.names().kinds(rows.entries()),
         ),
-        Column::new("replica", ColumnType::Text, "where its entry ran; empty if unknown", |rows: &Self| {
-            let replicas = &rows.unit.slice.calls.replica;
-            rows.unit.names().replicas(rows.requests().map(|one| replicas[one.first_call as usize]))
-        })
+        SqlColumn::new(
+            "replica",
+            ColumnType::Text,
+            "where its entry ran; empty if unknown",
+            |rows: &Self| {
+                let replicas = &rows.unit.slice.calls.replica;
+                rows.unit.names().replicas(rows.requests().map(|one| replicas[one.first_call as usize]))
+            },
+        )
         .with_calls(),
-        Column::new("status", ColumnType::Text, "outcome of its entry: unset, ok, error", |rows: &Self| {
-            statuses(rows.requests().map(|one| one.status))
-        }),
-        Column::new(
+        SqlColumn::new(
+            "status",
+            ColumnType::Text,
+            "outcome of its entry: unset, ok, error",
+            |rows: &Self| statuses(rows.requests().map(|one| one.status)),
+        ),
+        SqlColumn::new(
             "complete",
             ColumnType::Flag,
             "whether its call tree and times are fully known",
             |rows: &Self| flags(rows.requests().map(|one| one.complete)),
         ),
-        Column::new(
+        SqlColumn::new(
             "adjusted_count",
             ColumnType::Number,
             "how many requests it stands for, by sampling",
             |rows: &Self| optional_numbers(rows.requests().map(|one| adjusted(one.adjusted_count))),
         )
         .optional(),
-        Column::new("calls", ColumnType::Integer, "calls of it, the entry included", |rows: &Self| {
+        SqlColumn::new("calls", ColumnType::Integer, "calls of it, the entry included", |rows: &Self| {
             integers(rows.range.clone().map(|request| rows.unit.structure_of(request).len() as i64))
         }),
-        Column::new(
+        SqlColumn::new(
             "structure",
             ColumnType::Text,
             "its call tree, in the table structures",
             |rows: &Self| rows.unit.structures(rows.requests().map(|one| one.structure)),
         ),
-        Column::new(
+        SqlColumn::new(
             "attributes",
             ColumnType::Text,
             "attributes of its trace, a JSON object",
@@ -112,21 +121,18 @@ impl TableRows for RequestRows {
         .optional(),
     ];
 
-    type Part = UnitPart;
-    type State = ();
-
     async fn parts(tables: &StoredTables, bounds: &Bounds) -> Result<Vec<UnitPart>, UnreadableSegment> {
         unit::parts(tables, bounds).await
     }
 
     async fn read(
         part: &UnitPart,
-        reading: &Reading,
-        (): &mut (),
+        options: &ReadOptions,
+        _: &mut HashSet<String>,
     ) -> Result<(Vec<RequestRows>, usize), UnreadableSegment> {
-        let unit = part.read(reading.with_calls).await?;
+        let unit = part.read(options.with_calls).await?;
         let bytes = unit.slice.estimated_bytes();
-        let ranges = batches(unit.slice.requests.len(), reading.batch_rows);
+        let ranges = batches(unit.slice.requests.len(), options.batch_rows);
         Ok((ranges.map(|range| RequestRows { unit: Arc::clone(&unit), range }).collect(), bytes))
     }
 

@@ -1,14 +1,15 @@
 //! The table of samples.
 
-use super::{Reading, TableRows, batches};
 use crate::bounds::Bounds;
-use crate::column::{Column, ColumnType, numbers, texts, times};
+use crate::column::{ColumnType, SqlColumn, numbers, texts, times};
 use crate::names::Texts;
-use crate::table::StoredTables;
+use crate::rows::{ReadOptions, TableRows, batches};
+use crate::stored::StoredTables;
 use async_trait::async_trait;
 use datafusion::arrow::array::ArrayRef;
 use laggard_engine::{SampleRow, Samples};
 use laggard_store::{StoredRows, StoredSegment, UnreadableSegment, measure_name};
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -29,58 +30,67 @@ impl SampleRows {
 }
 
 #[async_trait]
-impl TableRows for SampleRows {
+impl TableRows<Arc<StoredSegment>> for SampleRows {
     const NAME: &'static str = "samples";
     const ABOUT: &'static str = "A sample of a metric.";
     const TIME: Option<&'static str> = Some("time");
-    const COLUMNS: &'static [Column<Self>] = &[
-        Column::new(
+    const COLUMNS: &'static [SqlColumn<Self>] = &[
+        SqlColumn::new(
             "time",
             ColumnType::Time,
             "start of the interval that it covers, or the instant of reading",
             |rows: &Self| times(rows.samples().map(|row| row.time)),
         ),
-        Column::new("measure", ColumnType::Text, "what is measured, and with it the unit", |rows: &Self| {
-            texts(rows.samples().map(|row| measure_name(row.measure)))
-        }),
-        Column::new("server", ColumnType::Text, "the server; empty for the entire system", |rows: &Self| {
-            rows.names(|row| row.server)
-        }),
-        Column::new("tier", ColumnType::Text, "its tier or service; may be empty", |rows: &Self| {
+        SqlColumn::new(
+            "measure",
+            ColumnType::Text,
+            "what is measured, and with it the unit",
+            |rows: &Self| texts(rows.samples().map(|row| measure_name(row.measure))),
+        ),
+        SqlColumn::new(
+            "server",
+            ColumnType::Text,
+            "the server; empty for the entire system",
+            |rows: &Self| rows.names(|row| row.server),
+        ),
+        SqlColumn::new("tier", ColumnType::Text, "its tier or service; may be empty", |rows: &Self| {
             rows.names(|row| row.tier)
         }),
-        Column::new("transaction", ColumnType::Text, "the transaction type; may be empty", |rows: &Self| {
-            rows.names(|row| row.transaction)
-        }),
-        Column::new(
+        SqlColumn::new(
+            "transaction",
+            ColumnType::Text,
+            "the transaction type; may be empty",
+            |rows: &Self| rows.names(|row| row.transaction),
+        ),
+        SqlColumn::new(
             "callee",
             ColumnType::Text,
             "type of outbound call, or mount point; may be empty",
             |rows: &Self| rows.names(|row| row.callee),
         ),
-        Column::new("value", ColumnType::Number, "the value; may be NaN or infinite", |rows: &Self| {
+        SqlColumn::new("value", ColumnType::Number, "the value; may be NaN or infinite", |rows: &Self| {
             numbers(rows.samples().map(|row| row.value))
         }),
     ];
 
-    type Part = Arc<StoredSegment>;
-    type State = ();
-
-    async fn parts(tables: &StoredTables, bounds: &Bounds) -> Result<Vec<Self::Part>, UnreadableSegment> {
+    async fn parts(
+        tables: &StoredTables,
+        bounds: &Bounds,
+    ) -> Result<Vec<Arc<StoredSegment>>, UnreadableSegment> {
         Ok(tables.segments(StoredRows::Samples, bounds))
     }
 
     async fn read(
-        part: &Self::Part,
-        reading: &Reading,
-        (): &mut (),
+        part: &Arc<StoredSegment>,
+        options: &ReadOptions,
+        _: &mut HashSet<String>,
     ) -> Result<(Vec<SampleRows>, usize), UnreadableSegment> {
         let samples = part.samples().await?;
         let bytes = size_of_val(&samples.rows[..]);
         let names = Texts::new(samples.texts.iter());
         let samples = Arc::new((samples, names));
         let rows = |range| SampleRows { samples: Arc::clone(&samples), range };
-        Ok((batches(samples.0.rows.len(), reading.batch_rows).map(rows).collect(), bytes))
+        Ok((batches(samples.0.rows.len(), options.batch_rows).map(rows).collect(), bytes))
     }
 
     fn rows(&self) -> usize {

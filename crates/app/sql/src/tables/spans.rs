@@ -1,16 +1,17 @@
 //! The table of spans.
 
-use super::{Reading, TableRows, batches};
 use crate::bounds::Bounds;
 use crate::column::{
-    Column, ColumnType, adjusted, durations, flags, optional_integers, optional_numbers, optional_texts,
+    ColumnType, SqlColumn, adjusted, durations, flags, optional_integers, optional_numbers, optional_texts,
     span_ids, times, trace_ids,
 };
 use crate::names::{NameTexts, attributes_json, kinds, statuses};
-use crate::table::StoredTables;
+use crate::rows::{ReadOptions, TableRows, batches};
+use crate::stored::StoredTables;
 use async_trait::async_trait;
 use laggard_model::{SpanRow, ThreadRow, TraceId};
 use laggard_store::{SpanTable, StoredRows, StoredSegment, UnreadableSegment};
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
@@ -48,68 +49,68 @@ impl SpanRows {
 }
 
 #[async_trait]
-impl TableRows for SpanRows {
+impl TableRows<Arc<StoredSegment>> for SpanRows {
     const NAME: &'static str = "spans";
     const ABOUT: &'static str =
         "A span as it was received. A copy that came later than its segment was written is another row.";
     const TIME: Option<&'static str> = Some("start_time");
     const TRACE: Option<&'static str> = Some("trace_id");
-    const COLUMNS: &'static [Column<Self>] = &[
-        Column::new("trace_id", ColumnType::Text, "its trace", |rows: &Self| {
+    const COLUMNS: &'static [SqlColumn<Self>] = &[
+        SqlColumn::new("trace_id", ColumnType::Text, "its trace", |rows: &Self| {
             trace_ids(rows.spans().map(|span| span.trace), |trace| rows.received(trace))
         }),
-        Column::new("span_id", ColumnType::Text, "its id, 16 hexadecimal digits", |rows: &Self| {
+        SqlColumn::new("span_id", ColumnType::Text, "its id, 16 hexadecimal digits", |rows: &Self| {
             span_ids(rows.spans().map(|span| Some(span.span)))
         }),
-        Column::new(
+        SqlColumn::new(
             "parent_span_id",
             ColumnType::Text,
             "that of its caller; absent at a root",
             |rows: &Self| span_ids(rows.spans().map(|span| span.parent)),
         )
         .optional(),
-        Column::new("start_time", ColumnType::Time, "start, on the clock of its host", |rows: &Self| {
+        SqlColumn::new("start_time", ColumnType::Time, "start, on the clock of its host", |rows: &Self| {
             times(rows.spans().map(|span| span.start))
         }),
-        Column::new("duration_ns", ColumnType::Integer, "end minus start, nanoseconds", |rows: &Self| {
+        SqlColumn::new("duration_ns", ColumnType::Integer, "end minus start, nanoseconds", |rows: &Self| {
             durations(rows.spans().map(|span| span.inclusive))
         }),
-        Column::new("service", ColumnType::Text, "service.name", |rows: &Self| {
+        SqlColumn::new("service", ColumnType::Text, "service.name", |rows: &Self| {
             rows.names.services(rows.spans().map(|span| span.operation))
         }),
-        Column::new("operation", ColumnType::Text, "operation within the service", |rows: &Self| {
+        SqlColumn::new("operation", ColumnType::Text, "operation within the service", |rows: &Self| {
             rows.names.operations(rows.spans().map(|span| span.operation))
         }),
-        Column::new("kind", ColumnType::Text, "span kind; empty if unspecified", |rows: &Self| {
+        SqlColumn::new("kind", ColumnType::Text, "span kind; empty if unspecified", |rows: &Self| {
             kinds(rows.spans().map(|span| span.kind))
         }),
-        Column::new(
+        SqlColumn::new(
             "replica",
             ColumnType::Text,
             "the instance of the service; empty if unknown",
             |rows: &Self| rows.names.replicas(rows.spans().map(|span| span.replica)),
         ),
-        Column::new("status", ColumnType::Text, "its outcome: unset, ok, error", |rows: &Self| {
+        SqlColumn::new("status", ColumnType::Text, "its outcome: unset, ok, error", |rows: &Self| {
             statuses(rows.spans().map(|span| span.status))
         }),
-        Column::new(
+        SqlColumn::new(
             "incomplete",
             ColumnType::Flag,
             "rebuilt from a call log with something missing",
             |rows: &Self| flags(rows.spans().map(|span| span.incomplete)),
         ),
-        Column::new(
+        SqlColumn::new(
             "adjusted_count",
             ColumnType::Number,
             "how many spans it stands for, by sampling",
             |rows: &Self| optional_numbers(rows.spans().map(|span| adjusted(span.adjusted_count))),
         )
         .optional(),
-        Column::new("thread", ColumnType::Integer, "thread.id", |rows: &Self| {
+        SqlColumn::new("thread", ColumnType::Integer, "thread.id", |rows: &Self| {
             optional_integers(rows.spans().map(|span| rows.thread(span)))
         })
         .optional(),
-        Column::new(
+        SqlColumn::new(
             "attributes",
             ColumnType::Text,
             "attributes of its trace, a JSON object",
@@ -128,24 +129,24 @@ impl TableRows for SpanRows {
         .optional(),
     ];
 
-    type Part = Arc<StoredSegment>;
-    type State = ();
-
-    async fn parts(tables: &StoredTables, bounds: &Bounds) -> Result<Vec<Self::Part>, UnreadableSegment> {
+    async fn parts(
+        tables: &StoredTables,
+        bounds: &Bounds,
+    ) -> Result<Vec<Arc<StoredSegment>>, UnreadableSegment> {
         Ok(tables.segments(StoredRows::Spans, bounds))
     }
 
     async fn read(
-        part: &Self::Part,
-        reading: &Reading,
-        (): &mut (),
+        part: &Arc<StoredSegment>,
+        options: &ReadOptions,
+        _: &mut HashSet<String>,
     ) -> Result<(Vec<SpanRows>, usize), UnreadableSegment> {
-        let table = Arc::new(part.spans(reading.bounds.traces.as_ref()).await?);
+        let table = Arc::new(part.spans(options.bounds.traces.as_ref()).await?);
         let bytes = size_of_val(&table.rows[..]);
-        let of = Arc::clone(&table);
-        let names: Arc<Names> = Arc::new(LazyLock::new(Box::new(move || NameTexts::new(&of.names))));
+        let named = Arc::clone(&table);
+        let names: Arc<Names> = Arc::new(LazyLock::new(Box::new(move || NameTexts::new(&named.names))));
         let rows = |range| SpanRows { table: Arc::clone(&table), names: Arc::clone(&names), range };
-        Ok((batches(table.rows.len(), reading.batch_rows).map(rows).collect(), bytes))
+        Ok((batches(table.rows.len(), options.batch_rows).map(rows).collect(), bytes))
     }
 
     fn rows(&self) -> usize {

@@ -1,10 +1,10 @@
 //! The table of call trees.
 
 use super::unit::{self, Unit, UnitPart};
-use super::{Reading, TableRows};
 use crate::bounds::Bounds;
-use crate::column::{Column, ColumnType, integers, optional_integers};
-use crate::table::StoredTables;
+use crate::column::{ColumnType, SqlColumn, integers, optional_integers};
+use crate::rows::{ReadOptions, TableRows};
+use crate::stored::StoredTables;
 use async_trait::async_trait;
 use laggard_model::OperationId;
 use laggard_store::UnreadableSegment;
@@ -25,19 +25,19 @@ impl StructureRows {
 }
 
 #[async_trait]
-impl TableRows for StructureRows {
+impl TableRows<UnitPart> for StructureRows {
     const NAME: &'static str = "structures";
     const ABOUT: &'static str = "A node of a call tree that requests have, without times; each tree once.";
     const TIME: Option<&'static str> = None;
     const IN_ONE_PARTITION: bool = true;
-    const COLUMNS: &'static [Column<Self>] = &[
-        Column::new("structure", ColumnType::Text, "the tree", |rows: &Self| {
+    const COLUMNS: &'static [SqlColumn<Self>] = &[
+        SqlColumn::new("structure", ColumnType::Text, "the tree", |rows: &Self| {
             rows.unit.structures(rows.nodes.iter().map(|&(number, _)| number))
         }),
-        Column::new("node", ColumnType::Integer, "the node, from 0, depth first", |rows: &Self| {
+        SqlColumn::new("node", ColumnType::Integer, "the node, from 0, depth first", |rows: &Self| {
             integers(rows.nodes.iter().map(|&(_, node)| node as i64))
         }),
-        Column::new(
+        SqlColumn::new(
             "parent_node",
             ColumnType::Integer,
             "the caller's node; absent at the entry",
@@ -49,7 +49,7 @@ impl TableRows for StructureRows {
             },
         )
         .optional(),
-        Column::new(
+        SqlColumn::new(
             "order_group",
             ColumnType::Integer,
             "siblings of equal number ran at the same time",
@@ -60,20 +60,16 @@ impl TableRows for StructureRows {
                 integers(rows.nodes.iter().map(group))
             },
         ),
-        Column::new("service", ColumnType::Text, "service that is called", |rows: &Self| {
+        SqlColumn::new("service", ColumnType::Text, "service that is called", |rows: &Self| {
             rows.unit.names().services(rows.operations())
         }),
-        Column::new("operation", ColumnType::Text, "operation that is called", |rows: &Self| {
+        SqlColumn::new("operation", ColumnType::Text, "operation that is called", |rows: &Self| {
             rows.unit.names().operations(rows.operations())
         }),
-        Column::new("kind", ColumnType::Text, "span kind; empty if unspecified", |rows: &Self| {
+        SqlColumn::new("kind", ColumnType::Text, "span kind; empty if unspecified", |rows: &Self| {
             rows.unit.names().kinds(rows.operations())
         }),
     ];
-
-    type Part = UnitPart;
-    /// Ids of the trees of earlier units.
-    type State = HashSet<String>;
 
     async fn parts(tables: &StoredTables, bounds: &Bounds) -> Result<Vec<UnitPart>, UnreadableSegment> {
         unit::parts(tables, bounds).await
@@ -81,7 +77,7 @@ impl TableRows for StructureRows {
 
     async fn read(
         part: &UnitPart,
-        _: &Reading,
+        _: &ReadOptions,
         earlier: &mut HashSet<String>,
     ) -> Result<(Vec<StructureRows>, usize), UnreadableSegment> {
         let unit = part.read(false).await?;

@@ -2,7 +2,7 @@
 
 use crate::bounds::Bounds;
 use crate::names::{NameTexts, Texts, attributes_json};
-use crate::table::StoredTables;
+use crate::stored::StoredTables;
 use datafusion::arrow::array::ArrayRef;
 use laggard_engine::{RequestSlice, TreeStructure, UnitId};
 use laggard_model::{AttributeSetId, FingerprintBuilder, Names, OperationId, TraceId};

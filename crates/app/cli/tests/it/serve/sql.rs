@@ -69,12 +69,12 @@ fn spans_are_those_that_were_sent() {
         .collect();
     assert_eq!(found, sent());
     let one = rows(&data, "select * from spans where trace_id = '0000000000000005' order by span_id");
-    let of = |row: usize, key: &str| one[row][key].clone();
+    let cell = |row: usize, key: &str| one[row][key].clone();
     assert_eq!(one.len(), 3);
-    assert_eq!((of(0, "span_id"), of(0, "parent_span_id")), (json!("0000000000000001"), Value::Null));
-    assert_eq!((of(2, "parent_span_id"), of(2, "kind")), (json!("0000000000000002"), json!("server")));
-    assert_eq!((of(2, "service"), of(2, "replica")), (json!("db"), json!("db-1")));
-    assert_eq!(of(0, "start_time"), json!("2026-01-12T09:00:12Z"));
+    assert_eq!((cell(0, "span_id"), cell(0, "parent_span_id")), (json!("0000000000000001"), Value::Null));
+    assert_eq!((cell(2, "parent_span_id"), cell(2, "kind")), (json!("0000000000000002"), json!("server")));
+    assert_eq!((cell(2, "service"), cell(2, "replica")), (json!("db"), json!("db-1")));
+    assert_eq!(cell(0, "start_time"), json!("2026-01-12T09:00:12Z"));
     assert_eq!(everything(&data), before, "nothing of a store is changed");
 }
 
