@@ -22,7 +22,8 @@ const EXAMPLES: &str = "Examples:
   laggard sql --store s3://bucket/laggard --output csv -o slow.csv \"select * from requests where latency_ns > 1e9\"
   laggard sql --store data - < query.sql
 
-Exit status: 0 answered, 2 invalid query or usage, 3 the store cannot be read, part of it is damaged, or the answer cannot be written.";
+Exit status: 0 answered, 2 invalid query or usage, 3 the store cannot be read, part of it is damaged, memory does not suffice, or the answer
+cannot be written.";
 
 /// Query the stored spans, requests, calls, samples, events, and incidents of a server with SQL
 #[derive(Args, Debug)]
