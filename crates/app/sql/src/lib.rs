@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Rows come from the store, not from its files: formats of all versions are read, late spans are merged with their traces, damaged segments are
-//! noticed. A table is one file of [`tables`]: what a row is, and one entry for each column.
+//! noticed. A table is one file of the module `tables`: what a row is, and one entry for each column.
 #![cfg(feature = "engine")]
 
 mod bounds;
