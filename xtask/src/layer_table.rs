@@ -155,7 +155,7 @@ pub(crate) const LAYERS: &[Layer] = &[
     Layer {
         name: "laggard-sql",
         may_use: &["laggard-engine", "laggard-model", "laggard-store"],
-        tests_may_use: &["laggard-system"],
+        tests_may_use: &[],
     },
     Layer { name: "laggard-ui", may_use: &[], tests_may_use: &[] },
     Layer {

@@ -46,7 +46,7 @@ const CLUSTER_TESTS: [&str; 16] = [
 const SQL: &str = "sql";
 
 /// Its arguments.
-const SQL_TESTS: [&str; 12] = [
+const SQL_TESTS: [&str; 13] = [
     "test",
     "--no-fail-fast",
     "--package=laggard-sql",
@@ -58,6 +58,7 @@ const SQL_TESTS: [&str; 12] = [
     "serve::sql::",
     "bounds::",
     "names::",
+    "output::",
     "tables::",
 ];
 

@@ -54,22 +54,28 @@ impl<'a> AnswerWriter<'a> {
     }
 
     pub(crate) fn write(&mut self, batch: &RecordBatch) -> io::Result<()> {
+        // The engine may pass some on; as the first one, it would have a header, and so would the next.
+        if batch.num_rows() == 0 {
+            return Ok(());
+        }
         let is_first = self.rows == 0;
         self.rows += batch.num_rows() as u64;
+        let mut encoded = Vec::new();
         match self.output {
             SqlOutput::Text => {
                 let room = TEXT_ROWS_MAX - self.cells.len();
-                self.cells
-                    .extend(cells(&batch.slice(0, room.min(batch.num_rows()))).map_err(io::Error::other)?);
+                let shown = batch.slice(0, room.min(batch.num_rows()));
+                self.cells.extend(cells(&shown).map_err(io::Error::other)?);
                 return Ok(());
             }
             SqlOutput::Csv => {
-                let writer = csv::WriterBuilder::new().with_header(is_first);
-                writer.build(&mut *self.out).write(batch)
+                csv::WriterBuilder::new().with_header(is_first).build(&mut encoded).write(batch)
             }
-            SqlOutput::Json => LineDelimitedWriter::new(&mut *self.out).write(batch),
+            SqlOutput::Json => LineDelimitedWriter::new(&mut encoded).write(batch),
         }
-        .map_err(of_output)?;
+        .map_err(io::Error::other)?;
+        // Written here, not by these writers: theirs do not tell a closed pipe from other errors.
+        self.out.write_all(&encoded)?;
         self.has_written = true;
         Ok(())
     }
@@ -84,21 +90,16 @@ impl<'a> AnswerWriter<'a> {
             }
             SqlOutput::Csv if self.rows == 0 => {
                 // Without rows, there was no batch with a header.
+                let mut header = Vec::new();
                 let writer = csv::WriterBuilder::new().with_header(true);
-                writer.build(&mut *self.out).write(&RecordBatch::new_empty(schema)).map_err(of_output)?;
+                writer.build(&mut header).write(&RecordBatch::new_empty(schema)).map_err(io::Error::other)?;
+                self.out.write_all(&header)?;
                 0
             }
             SqlOutput::Csv | SqlOutput::Json => 0,
         };
         self.out.flush()?;
         Ok((self.rows, omitted))
-    }
-}
-
-fn of_output(error: ArrowError) -> io::Error {
-    match error {
-        ArrowError::IoError(_, error) => error,
-        other => io::Error::other(other),
     }
 }
 
@@ -150,4 +151,54 @@ fn width(text: &str) -> usize {
 
 fn is_number(data: &DataType) -> bool {
     data.is_numeric()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datafusion::arrow::array::Int64Array;
+    use datafusion::arrow::datatypes::{Field, Schema};
+    use std::sync::Arc;
+
+    fn batch(rows: i64) -> RecordBatch {
+        let schema = Arc::new(Schema::new(vec![Field::new("n", DataType::Int64, false)]));
+        RecordBatch::try_new(schema, vec![Arc::new(Int64Array::from_iter_values(0..rows))]).unwrap()
+    }
+
+    /// A pipe whose reader has gone.
+    struct ClosedPipe;
+
+    impl Write for ClosedPipe {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_closed_pipe_is_told_from_other_errors() {
+        for output in [SqlOutput::Csv, SqlOutput::Json] {
+            let mut out = ClosedPipe;
+            let error = AnswerWriter::new(output, &mut out).write(&batch(10_000)).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::BrokenPipe, "{output:?}");
+        }
+    }
+
+    #[test]
+    fn csv_has_one_header_whatever_batches_are_empty() {
+        let written = |batches: &[i64]| {
+            let mut out = Vec::new();
+            let mut writer = AnswerWriter::new(SqlOutput::Csv, &mut out);
+            writer.begin(batch(0).schema());
+            batches.iter().for_each(|&rows| writer.write(&batch(rows)).unwrap());
+            writer.finish().unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(written(&[0, 2, 0, 1]), "n\n0\n1\n0\n");
+        assert_eq!(written(&[0]), "n\n");
+        assert_eq!(written(&[]), "n\n");
+    }
 }
