@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_pipe_is_told_from_other_errors() {
+    fn a_closed_pipe_is_distinguished_from_other_errors() {
         for output in [SqlOutput::Csv, SqlOutput::Json] {
             let mut out = ClosedPipe;
             let error = AnswerWriter::new(output, &mut out).write(&batch(10_000)).unwrap_err();
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn csv_has_one_header_whatever_batches_are_empty() {
+    fn csv_has_one_header_even_if_batches_are_empty() {
         let written = |batches: &[i64]| {
             let mut out = Vec::new();
             let mut writer = AnswerWriter::new(SqlOutput::Csv, &mut out);
