@@ -154,7 +154,7 @@ pub(crate) const LAYERS: &[Layer] = &[
     // Optional as well, with the feature `sql`.
     Layer {
         name: "laggard-sql",
-        may_use: &["laggard-engine", "laggard-model", "laggard-store"],
+        may_use: &["laggard-engine", "laggard-model", "laggard-store", "laggard-wire"],
         tests_may_use: &[],
     },
     Layer { name: "laggard-ui", may_use: &[], tests_may_use: &[] },
@@ -331,6 +331,8 @@ pub(crate) const LEAVES: &[(&str, &str)] = &[
     ("laggard-cluster", "tokio"),
     ("laggard-cluster", "tonic"),
     ("laggard-sql", "datafusion"),
+    ("laggard-sql", "datafusion-proto"),
+    ("laggard-sql", "tokio"),
     ("laggard-server", "axum"),
     ("laggard-server", "rustls"),
     ("laggard-server", "tokio"),

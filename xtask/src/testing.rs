@@ -19,47 +19,35 @@ const PROGRAM_PACKAGE: &str = "laggard";
 /// with a process a test would make again for each. With the feature that is off by default, so that buckets are tested.
 const ALL: [&str; 4] = ["test", "--workspace", "--no-fail-fast", "--features=laggard/s3"];
 
-/// The area of the crate `cluster` with its engine, which nothing else builds, and of the program's tests of workers.
-const CLUSTER: &str = "cluster";
-
-/// Its arguments.
-const CLUSTER_TESTS: [&str; 16] = [
+/// The build of the crates `cluster` and `sql` with their engine, which nothing else builds, and of the program with
+/// them: the same for both areas, so that the engine is compiled once.
+const ENGINES: [&str; 8] = [
     "test",
     "--no-fail-fast",
     "--package=laggard-cluster",
-    "--package=laggard",
-    "--features=laggard/cluster,laggard/s3",
-    "--lib",
-    "--test=it",
-    "--",
-    "attempts::",
-    "engine::",
-    "chunks::",
-    "serve::cluster::",
-    "serve::configuration::workers_",
-    "serve::stored::",
-    "--test-threads",
-    "2",
-];
-
-/// The area of the crate `sql` with its engine, and of the program's tests of it.
-const SQL: &str = "sql";
-
-/// Its arguments.
-const SQL_TESTS: [&str; 13] = [
-    "test",
-    "--no-fail-fast",
     "--package=laggard-sql",
     "--package=laggard",
-    "--features=laggard/sql,laggard-sql/engine",
+    "--features=laggard/cluster,laggard/sql,laggard/s3",
     "--lib",
     "--test=it",
-    "--",
-    "serve::sql::",
-    "bounds::",
-    "names::",
-    "output::",
-    "tables::",
+];
+
+/// The areas tested with that build, and the arguments of their tests.
+const ENGINE_AREAS: [(&str, &[&str]); 2] = [
+    (
+        "cluster",
+        &[
+            "attempts::",
+            "engine::",
+            "chunks::",
+            "serve::cluster::",
+            "serve::configuration::workers_",
+            "serve::stored::",
+            "--test-threads",
+            "2",
+        ],
+    ),
+    ("sql", &["serve::sql::", "bounds::", "names::", "output::", "tables::"]),
 ];
 
 /// A part of a test run that did not happen, as the test kit records it.
@@ -78,9 +66,10 @@ struct Skipped {
 pub(crate) fn run(areas: &[&str]) -> io::Result<bool> {
     let arguments = match areas {
         [] => ALL.map(str::to_owned).to_vec(),
-        [CLUSTER] => CLUSTER_TESTS.map(str::to_owned).to_vec(),
-        [SQL] => SQL_TESTS.map(str::to_owned).to_vec(),
-        areas => select(&packages()?, areas).map_err(io::Error::other)?,
+        areas => match engine_tests(areas) {
+            Some(arguments) => arguments,
+            None => select(&packages()?, areas).map_err(io::Error::other)?,
+        },
     };
     let record = record_path();
     let _ = std::fs::remove_file(&record);
@@ -100,6 +89,14 @@ pub(crate) fn run(areas: &[&str]) -> io::Result<bool> {
     remedies(&skipped).iter().for_each(|line| say(line));
     say(&closing_line(passed, all_passed, &skipped));
     Ok(all_passed)
+}
+
+/// The arguments of cargo when every area is one of [`ENGINE_AREAS`].
+fn engine_tests(areas: &[&str]) -> Option<Vec<String>> {
+    let filters = areas.iter().map(|area| ENGINE_AREAS.iter().find(|(name, _)| name == area));
+    let filters: Vec<&str> =
+        filters.collect::<Option<Vec<_>>>()?.into_iter().flat_map(|(_, filters)| *filters).copied().collect();
+    Some(ENGINES.iter().chain(&["--"]).chain(&filters).map(|&argument| argument.to_owned()).collect())
 }
 
 /// The step of `cargo xtask check`.
@@ -145,7 +142,11 @@ fn select(packages: &BTreeMap<String, String>, areas: &[&str]) -> Result<Vec<Str
     let known: BTreeSet<&str> = packages.values().map(String::as_str).collect();
     if let Some(area) = areas.iter().find(|area| !known.contains(**area)) {
         let known: Vec<&str> = known.into_iter().collect();
-        return Err(format!("there is no area {area:?}; there is {}, and {CLUSTER} alone", known.join(", ")));
+        return Err(format!(
+            "there is no area {area:?}; there is {}, and {} without others",
+            known.join(", "),
+            ENGINE_AREAS.map(|(name, _)| name).join(" and ")
+        ));
     }
     let mut arguments = vec!["test".to_owned(), "--no-fail-fast".to_owned()];
     for (package, _) in packages.iter().filter(|(_, area)| areas.contains(&area.as_str())) {

@@ -1,5 +1,7 @@
 //! `laggard sql`: queries on stored rows.
 
+#[cfg(feature = "cluster")]
+use crate::cluster::WorkersOfStore;
 use crate::exit::{CommandError, Status};
 use crate::load::parse_size;
 use crate::output::print;
@@ -56,6 +58,9 @@ pub(crate) struct SqlArguments {
     /// Number of threads [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
+    #[cfg(feature = "cluster")]
+    #[command(flatten)]
+    workers: WorkersOfStore,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -84,8 +89,15 @@ pub(crate) fn run(arguments: &SqlArguments) -> Result<Status, CommandError> {
     let threads = arguments.threads.unwrap_or_else(available_threads);
     let memory_bytes = arguments.memory as u64;
     let limits = ReadLimits { memory_bytes, calls_max: u64::MAX, threads };
+    #[cfg(feature = "cluster")]
+    arguments.workers.begin();
     let data =
         StoredData::open(store, arguments.tenant.as_deref(), limits).map_err(CommandError::unreadable)?;
+    #[cfg(feature = "cluster")]
+    let data = match arguments.workers.cluster()? {
+        Some(workers) => data.with_workers(workers),
+        None => data,
+    };
     let answered = answer(arguments, &query, &data, threads)?;
     notes(&answered, &data, &query)
 }
@@ -135,6 +147,10 @@ fn answer(
     let mut attempt = 1;
     loop {
         let tables = StoredTables::new(data.views().newest(), incidents.clone());
+        let tables = match data.workers() {
+            Some(workers) => tables.with_workers(workers.clone()),
+            None => tables,
+        };
         let failed = match runtime.block_on(laggard_sql::run(tables, query, &limits, output, &mut *out)) {
             Ok(answered) => return Ok(answered),
             Err(failed) => failed,

@@ -19,11 +19,11 @@ mod engine;
 pub use attempts::{Cluster, ClusterSettings};
 pub use encrypted::{ClusterTls, TlsOfConnections};
 pub use engine::{WorkerSettings, serve};
-pub use laggard_store::UnitWorkers;
+pub use laggard_store::{UnitWorkers, WorkerRound};
 
 use async_trait::async_trait;
 use laggard_engine::UnitId;
-use laggard_store::WorkerRound;
+use laggard_store::FoldRound;
 use std::sync::Arc;
 
 /// Where a worker gets the units of rounds.
@@ -51,8 +51,8 @@ pub trait RoundUnits: Send + Sync {
 }
 
 #[async_trait]
-impl RoundUnits for WorkerRound {
+impl RoundUnits for FoldRound {
     async fn part(&self, unit: UnitId) -> Result<Vec<u8>, String> {
-        WorkerRound::part(self, unit).await.map_err(|error| error.to_string())
+        FoldRound::part(self, unit).await.map_err(|error| error.to_string())
     }
 }

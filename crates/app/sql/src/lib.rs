@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Rows come from the store, not from its files: formats of all versions are read, late spans are merged with their traces, damaged segments are
-//! noticed. A table is one file of the module `tables`: what a row is, and one entry for each column.
+//! noticed. With workers, the steps above a table up to the first that needs rows of several units run there (module `workers`). A table is one file of the module `tables`: what a row is, and one entry for each column.
 #![cfg(feature = "engine")]
 
 mod bounds;
@@ -22,9 +22,11 @@ mod rows;
 mod stored;
 mod table;
 mod tables;
+mod workers;
 
 pub use error::SqlError;
 pub use output::SqlOutput;
 pub use query::{Answered, SqlLimits, run};
 pub use stored::{IncidentRow, StoredTables};
 pub use tables::{TableText, table_texts};
+pub use workers::WorkerRows;

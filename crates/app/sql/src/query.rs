@@ -5,12 +5,14 @@ use crate::memory::QueryMemory;
 use crate::output::{AnswerWriter, SqlOutput};
 use crate::stored::StoredTables;
 use crate::tables;
+use crate::workers;
 use datafusion::common::config::Dialect;
 use datafusion::error::DataFusionError;
 use datafusion::execution::context::SQLOptions;
 use datafusion::execution::disk_manager::DiskManagerBuilder;
 use datafusion::execution::disk_manager::DiskManagerMode;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
 use laggard_model::Losses;
@@ -83,12 +85,15 @@ async fn attempt(
     runtime: &Arc<RuntimeEnv>,
     writer: &mut AnswerWriter<'_>,
 ) -> Result<(), SqlError> {
-    let mut config =
-        SessionConfig::new().with_target_partitions(limits.threads.get()).with_information_schema(true);
+    // Some rows of each step go to each partition; with one, groups would not be counted in two steps, of which workers do the first.
+    let partitions = if stored.has_workers() { limits.threads.get().max(2) } else { limits.threads.get() };
+    let mut config = SessionConfig::new().with_target_partitions(partitions).with_information_schema(true);
     config.options_mut().sql_parser.dialect = Dialect::PostgreSQL;
     // Each thread sets this aside to merge what it has sorted and spilled: 10 MB by default, which is too much of little memory.
     let merging = &mut config.options_mut().execution.sort_spill_reservation_bytes;
     *merging = (*merging).min(limits.memory_bytes / (8 * limits.threads.get()));
+    // Conditions that are found while the query runs cannot be sent.
+    config.options_mut().optimizer.enable_dynamic_filter_pushdown &= !stored.has_workers();
     let session = SessionContext::new_with_config_rt(config, Arc::clone(runtime));
     for (name, table) in tables::all(stored) {
         session.register_table(name, table).map_err(failed)?;
@@ -97,7 +102,9 @@ async fn attempt(
         SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
     let answer = session.sql_with_options(query, only_questions).await.map_err(failed)?;
     let schema = Arc::new(answer.schema().as_arrow().clone());
-    let mut batches = answer.execute_stream().await.map_err(failed)?;
+    let plan = answer.create_physical_plan().await.map_err(failed)?;
+    let plan = workers::send(plan, stored).map_err(failed)?;
+    let mut batches = execute_stream(plan, session.task_ctx()).map_err(failed)?;
     writer.begin(schema);
     while let Some(batch) = batches.next().await {
         writer.write(&batch.map_err(failed)?).map_err(SqlError::Output)?;
@@ -122,7 +129,9 @@ fn failed(error: DataFusionError) -> SqlError {
     let root = error.find_root();
     let text = root.strip_backtrace();
     match root {
-        DataFusionError::ResourcesExhausted(_) | DataFusionError::IoError(_) => SqlError::Failed(text),
+        DataFusionError::ResourcesExhausted(_)
+        | DataFusionError::IoError(_)
+        | DataFusionError::External(_) => SqlError::Failed(text),
         _ => SqlError::Query(text),
     }
 }

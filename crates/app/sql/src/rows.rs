@@ -4,13 +4,15 @@ use crate::bounds::Bounds;
 use crate::column::SqlColumn;
 use crate::stored::StoredTables;
 use async_trait::async_trait;
+use laggard_engine::UnitId;
 use laggard_store::UnreadableSegment;
 use std::collections::HashSet;
 
 /// What is read at once.
-pub(crate) trait TablePart: Clone + Send + Sync + 'static {}
-
-impl<P: Clone + Send + Sync + 'static> TablePart for P {}
+pub(crate) trait TablePart: Clone + Send + Sync + 'static {
+    /// Which unit of the store it is, if workers can read it.
+    fn unit(&self) -> Option<UnitId>;
+}
 
 /// Rows of a table that become one batch, of parts `P` that are read at once.
 #[async_trait]

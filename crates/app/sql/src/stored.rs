@@ -4,13 +4,15 @@ use crate::bounds::Bounds;
 use crate::error::SqlError;
 use datafusion::error::DataFusionError;
 use laggard_model::{Losses, Timestamp};
-use laggard_store::{StoredRows, StoredSegment, UnreadableSegment, View};
+use laggard_store::{StoreWorkers, StoredRows, StoredSegment, UnreadableSegment, View};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// What the tables are of: a view of a store, and what a server has detected in it.
 pub struct StoredTables {
     view: View,
     incidents: Arc<[IncidentRow]>,
+    /// Processes that read units instead of this one.
+    workers: Option<StoreWorkers>,
     /// Losses in what was read, of each window once: a query may read several tables, or one several times.
     notes: Mutex<Vec<Losses>>,
     /// A segment that could not be read: the query ends, and is repeated without it.
@@ -20,8 +22,17 @@ pub struct StoredTables {
 impl StoredTables {
     /// Tables of a view.
     pub fn new(view: View, incidents: Vec<IncidentRow>) -> StoredTables {
-        let incidents = incidents.into();
-        StoredTables { view, incidents, notes: Mutex::default(), unreadable: Mutex::default() }
+        StoredTables::of(view, incidents.into(), None)
+    }
+
+    /// The same, read by workers.
+    #[must_use]
+    pub fn with_workers(self, workers: StoreWorkers) -> StoredTables {
+        StoredTables { workers: Some(workers), ..self }
+    }
+
+    fn of(view: View, incidents: Arc<[IncidentRow]>, workers: Option<StoreWorkers>) -> StoredTables {
+        StoredTables { view, incidents, workers, notes: Mutex::default(), unreadable: Mutex::default() }
     }
 
     /// The same without a segment; and what that held.
@@ -31,13 +42,19 @@ impl StoredTables {
     ) -> Result<(StoredTables, Losses), SqlError> {
         let without = self.view.without(unreadable).await;
         let (view, lost) = without.map_err(|error| SqlError::Storage(error.to_string()))?;
-        let incidents = Arc::clone(&self.incidents);
-        let tables = StoredTables { view, incidents, notes: Mutex::default(), unreadable: Mutex::default() };
-        Ok((tables, lost))
+        Ok((StoredTables::of(view, Arc::clone(&self.incidents), self.workers.clone()), lost))
     }
 
     pub(crate) fn view(&self) -> &View {
         &self.view
+    }
+
+    pub(crate) fn has_workers(&self) -> bool {
+        self.workers.is_some()
+    }
+
+    pub(crate) fn workers(&self) -> Option<&StoreWorkers> {
+        self.workers.as_ref()
     }
 
     pub(crate) fn incidents(&self) -> Arc<[IncidentRow]> {

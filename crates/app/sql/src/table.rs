@@ -3,11 +3,12 @@
 use crate::bounds::Bounds;
 use crate::rows::{ReadOptions, TablePart, TableRows};
 use crate::stored::StoredTables;
+use crate::workers::{TableScan, UnitScans, UnitsExec};
 use async_trait::async_trait;
 use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::Result;
+use datafusion::common::{Result, internal_err};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
@@ -74,29 +75,59 @@ impl<R: TableRows<P>, P: TablePart> TableProvider for Table<R, P> {
         }
         self.tables.note(&self.tables.view().lost(bounds.window.clone()));
         let parts = R::parts(&self.tables, &bounds).await.map_err(|error| self.tables.end_for(error))?;
-        let options = ReadOptions {
-            bounds,
-            with_calls: columns.iter().any(|&column| R::COLUMNS[column].needs_calls),
-            batch_rows: state.config().batch_size(),
-        };
-        let most = if R::IN_ONE_PARTITION { 1 } else { state.config().target_partitions() };
-        let partitions: Vec<Arc<dyn PartitionStream>> = dealt(parts, most)
-            .into_iter()
-            .map(|parts| {
-                Arc::new(Partition::<R, P> {
-                    tables: Arc::clone(&self.tables),
-                    schema: Arc::clone(&schema),
-                    columns: Arc::clone(&columns),
-                    options: options.clone(),
-                    parts,
-                    rows: PhantomData,
-                }) as _
-            })
-            .collect();
-        if partitions.is_empty() {
+        if parts.is_empty() {
             return Ok(Arc::new(EmptyExec::new(schema)));
         }
-        Ok(Arc::new(StreamingTableExec::try_new(schema, partitions, None, None, false, limit)?))
+        let config = state.config();
+        let scan = TableScan { table: R::NAME, columns, bounds, batch_rows: config.batch_size(), limit };
+        if self.tables.has_workers() && !R::IN_ONE_PARTITION && parts.iter().all(|part| part.unit().is_some())
+        {
+            let scans = self.scans_of(parts, &scan)?;
+            return Ok(Arc::new(UnitsExec::new(scan, schema, scans, config.target_partitions())));
+        }
+        let most = if R::IN_ONE_PARTITION { 1 } else { config.target_partitions() };
+        self.scan_of(dealt(parts, most), &scan)
+    }
+}
+
+impl<R: TableRows<P>, P: TablePart> Table<R, P> {
+    /// Reads parts, with a thread for each of some.
+    fn scan_of(&self, parts: Vec<Vec<P>>, scan: &TableScan) -> Result<Arc<dyn ExecutionPlan>> {
+        let schema = Arc::new(self.schema.project(&scan.columns)?);
+        let options = ReadOptions {
+            bounds: scan.bounds.clone(),
+            with_calls: scan.columns.iter().any(|&column| R::COLUMNS[column].needs_calls),
+            batch_rows: scan.batch_rows,
+        };
+        let partition = |parts| {
+            Arc::new(Partition::<R, P> {
+                tables: Arc::clone(&self.tables),
+                schema: Arc::clone(&schema),
+                columns: Arc::clone(&scan.columns),
+                options: options.clone(),
+                parts,
+                rows: PhantomData,
+            }) as Arc<dyn PartitionStream>
+        };
+        let partitions = parts.into_iter().map(partition).collect();
+        let schema = Arc::clone(&schema);
+        Ok(Arc::new(StreamingTableExec::try_new(schema, partitions, None, None, false, scan.limit)?))
+    }
+
+    fn scans_of(&self, parts: Vec<P>, scan: &TableScan) -> Result<UnitScans> {
+        let units = parts.into_iter().filter_map(|part| Some((part.unit()?, part)));
+        units.map(|(unit, part)| Ok((unit, self.scan_of(vec![vec![part]], scan)?))).collect()
+    }
+
+    /// The units of a scan, each with what reads it.
+    pub(crate) async fn unit_scans(&self, scan: &TableScan) -> Result<(SchemaRef, UnitScans)> {
+        let columns = R::COLUMNS.len();
+        if let Some(unknown) = scan.columns.iter().find(|&&column| column >= columns) {
+            return internal_err!("{} has no column {unknown}", R::NAME);
+        }
+        let parts = R::parts(&self.tables, &scan.bounds).await;
+        let parts = parts.map_err(|error| self.tables.end_for(error))?;
+        Ok((Arc::new(self.schema.project(&scan.columns)?), self.scans_of(parts, scan)?))
     }
 }
 

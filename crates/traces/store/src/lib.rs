@@ -61,5 +61,5 @@ pub use steps::steps_done;
 pub use store::Store;
 pub use units::StoredUnits;
 pub use view::{KnownSegments, StoredTrace, View, WrittenSegments};
-pub use workers::{SentRound, StoreWorkers, UnitWorkers, WhenWorkersFail, WorkerRound};
+pub use workers::{FoldRound, SentRound, StoreWorkers, UnitWorkers, WhenWorkersFail, WorkerRound};
 pub use writer_stores::WriterStores;

@@ -90,6 +90,11 @@ impl View {
 }
 
 impl StoredSegment {
+    /// Its number, which no other segment of the view has.
+    pub fn number(&self) -> u64 {
+        self.segment.number
+    }
+
     /// Rows of every kind in it.
     pub fn rows(&self) -> u64 {
         self.segment.spans + self.segment.samples + self.segment.events

@@ -11,7 +11,7 @@
 //! same units while the store is written.
 
 use crate::segments::{Manifest, SegmentError, SegmentsInner, UnitPlan};
-use crate::{StoreError, StoreReader};
+use crate::{StoreError, StoreReader, View};
 use async_trait::async_trait;
 use laggard_engine::{Count, StartRange, Take, UnitFold, UnitId, put_ranges, read_ranges};
 use laggard_wire::{Malformed, PackedReader, put_text, put_varint};
@@ -69,9 +69,13 @@ pub struct SentRound {
 }
 
 enum SentFold {
-    Count(Arc<Count>),
-    Take(Arc<Take>),
+    Units(UnitsFold),
+    /// What the sender does with rows: the store does not read it.
+    Rows(Vec<u8>),
 }
+
+/// Distinguishes rounds over rows from those of folds ([`UnitFold::KIND`]).
+const ROWS_KIND: u8 = 255;
 
 impl SentRound {
     /// A round as bytes.
@@ -81,10 +85,20 @@ impl SentRound {
         times: &[StartRange],
         manifest: &Manifest,
     ) -> Result<Arc<[u8]>, StoreError> {
-        let mut out = vec![VERSION, F::KIND];
+        SentRound::encode_kind(folders, F::KIND, |out| fold.encode_fold(out), times, manifest)
+    }
+
+    fn encode_kind(
+        folders: &[String],
+        kind: u8,
+        encode_fold: impl FnOnce(&mut Vec<u8>),
+        times: &[StartRange],
+        manifest: &Manifest,
+    ) -> Result<Arc<[u8]>, StoreError> {
+        let mut out = vec![VERSION, kind];
         put_varint(&mut out, folders.len() as u64);
         folders.iter().for_each(|folder| put_text(&mut out, folder));
-        fold.encode_fold(&mut out);
+        encode_fold(&mut out);
         put_ranges(&mut out, times);
         let manifest = serde_json::to_string(manifest)
             .map_err(|error| StoreError::new(format!("a round cannot be sent: {error}")))?;
@@ -115,8 +129,9 @@ impl SentRound {
         let folders =
             (0..from.count(1)?).map(|_| from.text().map(str::to_owned)).collect::<Result<_, _>>()?;
         let fold = match kind {
-            Count::KIND => SentFold::Count(Arc::new(Count::decode_fold(from)?)),
-            Take::KIND => SentFold::Take(Arc::new(Take::decode_fold(from)?)),
+            Count::KIND => SentFold::Units(UnitsFold::Count(Arc::new(Count::decode_fold(from)?))),
+            Take::KIND => SentFold::Units(UnitsFold::Take(Arc::new(Take::decode_fold(from)?))),
+            ROWS_KIND => SentFold::Rows(bytes(from)?),
             _ => return Err(Malformed),
         };
         let times = read_ranges(from)?;
@@ -136,15 +151,32 @@ impl SentRound {
     }
 }
 
+fn bytes(from: &mut PackedReader<'_>) -> Result<Vec<u8>, Malformed> {
+    (0..from.count(1)?).map(|_| from.byte()).collect()
+}
+
 fn damaged() -> StoreError {
     StoreError::new("a round is damaged")
 }
 
 /// A round at a worker.
-pub struct WorkerRound {
+pub enum WorkerRound {
+    /// A fold over units.
+    Fold(FoldRound),
+    /// Something to be done with the rows of a view, as it was encoded ([`View::round_of_rows`]).
+    Rows(View, Vec<u8>),
+}
+
+/// A fold over units at a worker.
+pub struct FoldRound {
     shared: Arc<SegmentsInner>,
     plan: UnitPlan,
-    fold: SentFold,
+    fold: UnitsFold,
+}
+
+enum UnitsFold {
+    Count(Arc<Count>),
+    Take(Arc<Take>),
 }
 
 impl StoreReader {
@@ -154,13 +186,19 @@ impl StoreReader {
     /// When segments that all units need cannot be read.
     pub async fn worker_round(&self, sent: SentRound) -> Result<WorkerRound, StoreError> {
         let shared = self.shared();
+        let fold = match sent.fold {
+            SentFold::Units(fold) => fold,
+            SentFold::Rows(job) => {
+                return Ok(WorkerRound::Rows(View { shared, manifest: Arc::new(sent.manifest) }, job));
+            }
+        };
         let planned = shared.plan_units(&sent.manifest, &sent.times).await;
         let plan = planned.map_err(|failed| failed.into_store_error())?;
-        Ok(WorkerRound { shared, plan, fold: sent.fold })
+        Ok(WorkerRound::Fold(FoldRound { shared, plan, fold }))
     }
 }
 
-impl WorkerRound {
+impl FoldRound {
     /// The encoded partial result of a unit.
     ///
     /// # Errors
@@ -170,9 +208,29 @@ impl WorkerRound {
             return Err(StoreError::new(format!("{unit} is not part of the round")));
         }
         let part = match &self.fold {
-            SentFold::Count(count) => self.shared.part(&self.plan, unit, count).await,
-            SentFold::Take(take) => self.shared.part(&self.plan, unit, take).await,
+            UnitsFold::Count(count) => self.shared.part(&self.plan, unit, count).await,
+            UnitsFold::Take(take) => self.shared.part(&self.plan, unit, take).await,
         };
         part.map_err(|failed| failed.into_store_error())
+    }
+}
+
+impl View {
+    /// A round for [`UnitWorkers`] about rows of some times: workers get the view with the segments that may have some, and `job`.
+    ///
+    /// # Errors
+    /// When the view cannot be encoded.
+    pub fn round_of_rows(
+        &self,
+        folders: &[String],
+        times: &StartRange,
+        job: &[u8],
+    ) -> Result<Arc<[u8]>, StoreError> {
+        let manifest = self.manifest.near(times);
+        let encode = |out: &mut Vec<u8>| {
+            put_varint(out, job.len() as u64);
+            out.extend_from_slice(job);
+        };
+        SentRound::encode_kind(folders, ROWS_KIND, encode, std::slice::from_ref(times), &manifest)
     }
 }

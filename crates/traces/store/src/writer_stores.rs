@@ -60,6 +60,13 @@ impl WriterStores {
     async fn try_refresh(&self) -> Result<(), StoreError> {
         let known = self.state().writers.clone();
         let writers = self.url.writer_names_with(&known).await?;
+        if let Some(gone) = known.iter().find(|name| writers.binary_search(name).is_err()) {
+            // A claim is never removed by a server: this is rather a file system that is not mounted than a store that is empty.
+            return Err(StoreError::new(format!(
+                "{}: what {gone} has stored is gone; is it mounted? If it was removed on purpose, restart this server",
+                self.url
+            )));
+        }
         let reader = {
             let state = self.state();
             (state.writers == writers).then(|| Arc::clone(&state.reader))
@@ -123,6 +130,7 @@ mod tests {
     use crate::location::SEGMENTS;
     use crate::random_batches::batch;
     use crate::{FlushBatch, OWNER_FOLDER, Segments};
+    use futures::TryStreamExt;
     use laggard_engine::Batch;
     use object_store::path::Path as ObjectPath;
     use object_store::prefix::PrefixStore;
@@ -137,6 +145,27 @@ mod tests {
         let (segments, _) = Segments::open(Arc::new(below), &StoreSettings::default()).await.unwrap();
         let Batch { names, spans, .. } = batch(&[(u128::from(number) + 1, 1)]);
         segments.commit(Arc::new(FlushBatch { names, spans, ..FlushBatch::default() })).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_writer_that_is_gone_is_a_problem_and_what_was_read_stays() {
+        let objects = Arc::new(CountedObjects::default()) as Arc<dyn ObjectStore>;
+        write(&objects, 0).await;
+        write(&objects, 1).await;
+        let url = DataLocation::from_objects(Arc::clone(&objects), "live");
+        let settings = StoreSettings::default();
+        let stores = WriterStores::open(&url, "tenants/default", &settings).await.unwrap();
+        let all: Vec<_> = objects.list(None).map_ok(|found| found.location).try_collect().await.unwrap();
+        for path in all.iter().filter(|path| path.as_ref().starts_with("live/w001/")) {
+            objects.delete(path).await.unwrap();
+        }
+        stores.refresh().await;
+        let problem = stores.unreadable().unwrap().text;
+        assert!(problem.contains("what w001 has stored is gone; is it mounted?"), "{problem}");
+        assert_eq!(stores.figures().spans, 2);
+        write(&objects, 1).await;
+        stores.refresh().await;
+        assert!(stores.unreadable().is_none());
     }
 
     /// What it costs to look for what is new is proportional to the number of servers: a list and a manifest for each.

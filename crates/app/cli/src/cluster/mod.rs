@@ -5,8 +5,12 @@ mod reached;
 use crate::exit::{CommandError, Status};
 use crate::small_files::text_of;
 use clap::Args;
-use laggard_cluster::{RoundSource, RoundUnits, TlsOfConnections, WorkerSettings, serve};
+use laggard_cluster::{RoundSource, RoundUnits, TlsOfConnections, WorkerRound, WorkerSettings, serve};
+#[cfg(feature = "sql")]
+use laggard_engine::UnitId;
 use laggard_server::{FollowedCertificates, TlsSettings, WorkerStore};
+#[cfg(feature = "sql")]
+use laggard_sql::WorkerRows;
 use laggard_system::available_threads;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -120,14 +124,37 @@ struct StoreRounds(WorkerStore);
 #[async_trait::async_trait]
 impl RoundSource for StoreRounds {
     async fn round(&self, sent: &[u8]) -> Result<Arc<dyn RoundUnits>, String> {
-        let round = self.0.round(sent).await.map_err(|error| error.to_string())?;
-        Ok(Arc::new(round))
+        match self.0.round(sent).await.map_err(|error| error.to_string())? {
+            WorkerRound::Fold(round) => Ok(Arc::new(round)),
+            #[cfg(feature = "sql")]
+            WorkerRound::Rows(view, job) => {
+                Ok(Arc::new(QueryRows(WorkerRows::new(view, &job, QUERY_MEMORY_BYTES).await?)))
+            }
+            #[cfg(not(feature = "sql"))]
+            WorkerRound::Rows(..) => Err("this worker was built without the feature sql".to_owned()),
+        }
     }
 
     fn steps(&self) -> u64 {
         self.0.steps()
     }
 }
+
+/// A part of a query.
+#[cfg(feature = "sql")]
+struct QueryRows(WorkerRows);
+
+#[cfg(feature = "sql")]
+#[async_trait::async_trait]
+impl RoundUnits for QueryRows {
+    async fn part(&self, unit: UnitId) -> Result<Vec<u8>, String> {
+        self.0.part(unit).await
+    }
+}
+
+/// Memory for the groups and rows of a query at a worker, bytes.
+#[cfg(feature = "sql")]
+const QUERY_MEMORY_BYTES: usize = 1 << 30;
 
 /// Memory for decoded data and indexes of a worker, bytes.
 const MEMORY_BYTES: u64 = 2 << 30;

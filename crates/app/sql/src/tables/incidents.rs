@@ -2,15 +2,23 @@
 
 use crate::bounds::Bounds;
 use crate::column::{ColumnType, SqlColumn, integers, optional_texts, optional_times, texts, times};
-use crate::rows::{ReadOptions, TableRows};
+use crate::rows::{ReadOptions, TablePart, TableRows};
 use crate::stored::{IncidentRow, StoredTables};
 use async_trait::async_trait;
+use laggard_engine::UnitId;
 use laggard_store::UnreadableSegment;
 use std::collections::HashSet;
 use std::sync::Arc;
 
 /// All incidents.
 pub(crate) struct IncidentRows(Arc<[IncidentRow]>);
+
+/// They are read before the query.
+impl TablePart for Arc<[IncidentRow]> {
+    fn unit(&self) -> Option<UnitId> {
+        None
+    }
+}
 
 #[async_trait]
 impl TableRows<Arc<[IncidentRow]>> for IncidentRows {

@@ -12,7 +12,11 @@ mod unit;
 use crate::rows::{TablePart, TableRows};
 use crate::stored::{IncidentRow, StoredTables};
 use crate::table::Table;
+use crate::workers::{TableScan, UnitScans};
+use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::TableProvider;
+use datafusion::common::{Result, internal_err};
+use laggard_engine::UnitId;
 use laggard_store::StoredSegment;
 use std::sync::Arc;
 
@@ -33,6 +37,12 @@ fn text_of<R: TableRows<P>, P: TablePart>() -> TableText {
     TableText { name: R::NAME, about: R::ABOUT, columns }
 }
 
+impl TablePart for Arc<StoredSegment> {
+    fn unit(&self) -> Option<UnitId> {
+        Some(UnitId::Segment(self.number()))
+    }
+}
+
 macro_rules! tables {
     ($($rows:ty, $part:ty;)*) => {
         /// All tables, as the manual describes them.
@@ -43,6 +53,20 @@ macro_rules! tables {
         /// All tables by their names.
         pub(crate) fn all(tables: &Arc<StoredTables>) -> Vec<(&'static str, Arc<dyn TableProvider>)> {
             vec![$((<$rows as TableRows<$part>>::NAME, Arc::new(Table::<$rows, $part>::new(Arc::clone(tables))) as _)),*]
+        }
+
+        /// The names of all tables.
+        pub(crate) const NAMES: &[&str] = &[$(<$rows as TableRows<$part>>::NAME),*];
+
+        /// The columns of a scan, and its units, each with what reads it.
+        pub(crate) async fn unit_scans(
+            tables: &Arc<StoredTables>,
+            scan: &TableScan,
+        ) -> Result<(SchemaRef, UnitScans)> {
+            $(if scan.table == <$rows as TableRows<$part>>::NAME {
+                return Table::<$rows, $part>::new(Arc::clone(tables)).unit_scans(scan).await;
+            })*
+            internal_err!("there is no table {}", scan.table)
         }
     };
 }

@@ -2,6 +2,7 @@
 
 use crate::bounds::Bounds;
 use crate::names::{NameTexts, Texts, attributes_json};
+use crate::rows::TablePart;
 use crate::stored::StoredTables;
 use datafusion::arrow::array::ArrayRef;
 use laggard_engine::{RequestSlice, TreeStructure, UnitId};
@@ -25,6 +26,12 @@ pub(super) async fn parts(
     let units = Arc::new(tables.view().plan_units(bounds.window.clone()).await?);
     tables.note(&units.late_facts().losses);
     Ok(units.ids().map(|unit| UnitPart { units: Arc::clone(&units), unit }).collect())
+}
+
+impl TablePart for UnitPart {
+    fn unit(&self) -> Option<UnitId> {
+        Some(self.unit)
+    }
 }
 
 impl UnitPart {

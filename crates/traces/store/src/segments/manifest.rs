@@ -7,6 +7,7 @@
 use super::error::SegmentError;
 use super::import_notes::ImportNotes;
 use super::layout;
+use super::shared::JOIN;
 use crate::{LogPosition, StoreIssue};
 use laggard_engine::StartRange;
 use laggard_model::{Timestamp, TraceId};
@@ -265,6 +266,14 @@ impl Manifest {
             segment.kind == kind && times.iter().any(|time| segment.meets(*time.start(), *time.end()))
         };
         self.segments.iter().filter(meets).cloned().collect()
+    }
+
+    /// Without what has no rows of some times, nor more of their traces.
+    pub(crate) fn near(&self, times: &StartRange) -> Manifest {
+        let (since, until) = (times.start().minus(JOIN), times.end().plus(JOIN));
+        let is_near =
+            |segment: &&Arc<Segment>| segment.kind == SegmentKind::Late || segment.meets(since, until);
+        Manifest { segments: self.segments.iter().filter(is_near).cloned().collect(), ..Manifest::empty() }
     }
 
     /// Numbers that the next segments get, by writer.

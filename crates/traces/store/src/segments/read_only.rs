@@ -106,9 +106,18 @@ impl StoreReader {
 impl SegmentsInner {
     /// The newest manifest of another process, or of several.
     async fn newest(&self) -> Result<Manifest, SegmentError> {
-        match &self.writers {
-            Some(writers) => writers.manifest().await,
-            None => newest(&*self.objects).await,
+        let found = match &self.writers {
+            Some(writers) => writers.manifest().await?,
+            None => newest(&*self.objects).await?,
+        };
+        // Numbers only grow: this is rather a file system that is not mounted than a store that is empty.
+        let known = self.manifest();
+        let (now, before) = (found.next_segments(), known.next_segments());
+        match now.len() == before.len() && now.iter().zip(&before).any(|(now, before)| now < before) {
+            false => Ok(found),
+            true => Err(SegmentError::Storage(
+                "what was stored before is gone, or was replaced by an older copy; is it mounted?".to_owned(),
+            )),
         }
     }
 

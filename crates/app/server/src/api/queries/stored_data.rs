@@ -128,6 +128,11 @@ impl StoredData {
         StoredData { workers: Some(StoreWorkers { workers, folders, when_they_fail }), ..self }
     }
 
+    /// The workers that read it, if there are some.
+    pub fn workers(&self) -> Option<&StoreWorkers> {
+        self.workers.as_ref()
+    }
+
     /// Snapshots of what is stored, for a reader of rows.
     pub fn views(&self) -> Views {
         self.reader.views()

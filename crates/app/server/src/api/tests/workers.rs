@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use laggard_engine::UnitId;
 use laggard_model::mix64;
 use laggard_params::{BaselineMode, DiagnoseParams};
-use laggard_store::UnitWorkers;
+use laggard_store::{UnitWorkers, WorkerRound};
 use std::num::NonZeroUsize;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -70,7 +70,10 @@ impl UnitWorkers for TestWorkers {
         let mut processes = Vec::new();
         for _ in 0..=self.seed % 3 {
             let store = WorkerStore::open(&self.folder, 1 << 30).await.unwrap();
-            processes.push(store.round(&round).await.unwrap());
+            let WorkerRound::Fold(round) = store.round(&round).await.unwrap() else {
+                panic!("a fold was sent")
+            };
+            processes.push(round);
         }
         let mut order: Vec<(usize, UnitId)> = units.iter().copied().enumerate().collect();
         order.sort_by_key(|&(index, _)| mix64(self.seed ^ (index as u64 + 1)));

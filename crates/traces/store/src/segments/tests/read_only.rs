@@ -115,6 +115,19 @@ async fn what_a_writer_has_replaced_is_no_damage_and_is_found_after_a_refresh() 
 }
 
 #[tokio::test]
+async fn a_store_that_is_gone_is_an_error_and_not_empty() {
+    let (objects, _) = of(&traces(1..4)).await;
+    let reader = reader(&objects).await;
+    let all: Vec<_> = objects.list(None).map_ok(|found| found.location).try_collect().await.unwrap();
+    for path in all {
+        objects.delete(&path).await.unwrap();
+    }
+    let error = reader.refresh().await.unwrap_err().to_string();
+    assert!(error.contains("is it mounted?"), "{error}");
+    assert!(reader.views().newest().extent().is_some(), "what was read stays known");
+}
+
+#[tokio::test]
 async fn an_earlier_manifest_does_not_stand_in_for_one_that_cannot_be_read() {
     let (objects, segments) = of(&traces(1..4)).await;
     let newest = segments.shared.manifest().number;

@@ -3,6 +3,8 @@
 #[cfg(feature = "s3")]
 mod bucket;
 mod server;
+#[cfg(feature = "sql")]
+mod sql;
 mod tls;
 
 use super::Running;

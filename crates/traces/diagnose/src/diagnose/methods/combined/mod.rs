@@ -12,6 +12,7 @@
 //! ```
 
 pub(crate) mod attributes;
+mod clocks;
 mod dispersion;
 mod errors_alone;
 mod failures;
@@ -33,10 +34,9 @@ use crate::diagnose::plural::counted;
 use crate::diagnose::question::{DiagnoseMethod, DiagnoseQuestion};
 use failures::OutcomeStudy;
 use laggard_localize::{
-    CategoryPosition, CloudDiag, FirstCalls, LatencyChange, Spread, are_steadily_slower,
-    cloud_diag_with_small, is_concentrated,
+    CloudDiag, FirstCalls, LatencyChange, Spread, are_steadily_slower, cloud_diag_with_small, is_concentrated,
 };
-use laggard_model::{MethodRow, OperationId, ReplicaId, Timestamp};
+use laggard_model::{MethodRow, ReplicaId, Timestamp};
 use laggard_report::{Baseline, WidespreadSlowdown, Window};
 use measured::measured_categories;
 use site_study::SiteStudy;
@@ -82,8 +82,8 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
             suspect.culprits.clear();
             suspect.replicas.iter_mut().for_each(|replica| replica.is_culprit = false);
         }
-        suspect.stands_out = stands_out(suspect, &surveyed, &study, question);
     }
+    decide_stands_out(&mut suspects, &surveyed, &study, question);
     ruled_out.extend(study.standing.iter().map(|&operation| {
         let operation = study.operation_text(operation);
         format!("Replicas of `{operation}` differ, but they did so in the baseline as well.")
@@ -250,7 +250,38 @@ fn without_cold_starts(suspects: &mut Vec<Suspect>, study: &SiteStudy) -> Vec<St
         .collect()
 }
 
-/// Whether a suspect is slower than it should be: than its peers, its past, or the rest of the window. Slow requests that
+/// Decides which suspects are slower than they should be. One that skewed clocks could explain is not, unless requests as a
+/// whole, each measured by one clock, take longer by most of its time, beyond what the other suspects add.
+fn decide_stands_out(
+    suspects: &mut [Suspect],
+    surveyed: &SurveyResult,
+    study: &SiteStudy,
+    question: &DiagnoseQuestion<'_>,
+) {
+    let certain = study.change.filter(|change| change.is_certain);
+    let mut unexplained_ns = certain.map_or(0.0, |change| change.slower_ns);
+    let mut doubtful = Vec::new();
+    for suspect in suspects {
+        if !stands_out(suspect, surveyed, study, question) {
+            continue;
+        }
+        if clocks::may_explain(suspect, surveyed, study, question) {
+            doubtful.push(suspect);
+        } else {
+            suspect.stands_out = true;
+            unexplained_ns -= suspect.excess.total_ns;
+        }
+    }
+    doubtful.sort_by(|a, b| b.excess.total_ns.total_cmp(&a.excess.total_ns));
+    for suspect in doubtful {
+        if unexplained_ns >= EXPLAINED_PART_MIN * suspect.excess.total_ns {
+            suspect.stands_out = true;
+            unexplained_ns -= suspect.excess.total_ns;
+        }
+    }
+}
+
+/// Whether a suspect is slower than it should be, if all clocks agree: than its peers, its past, or the rest of the window. Slow requests that
 /// come all the time, on every replica alike, may be what the system always does. In a comparison with a baseline, what
 /// is as usual was left out before. Tenants differ by nature, versions and zones of one service should not.
 fn stands_out(
@@ -260,9 +291,6 @@ fn stands_out(
     question: &DiagnoseQuestion<'_>,
 ) -> bool {
     let compares = |kind: &Evidence| matches!(kind, Evidence::Peers | Evidence::Baseline | Evidence::Period);
-    if is_explained_by_skewed_clocks(suspect, surveyed, study, question) {
-        return false;
-    }
     study.is_compared(question)
         || suspect.evidence.iter().any(compares)
         || (suspect.spread == Spread::Localized && differs_steadily(suspect, study))
@@ -274,74 +302,6 @@ fn stands_out(
 fn differs_steadily(suspect: &Suspect, study: &SiteStudy) -> bool {
     let factor = suspect.excess.median_factor.max(1.0).sqrt();
     are_steadily_slower(&study.window, suspect.operation, &suspect.culprits, factor)
-}
-
-/// Whether the clocks of the suspect's replicas are skewed so that the self time of the operation is not known well enough
-/// to compare it: among replicas, or with a baseline in which clocks were others because replicas have been replaced since.
-fn is_explained_by_skewed_clocks(
-    suspect: &Suspect,
-    surveyed: &SurveyResult,
-    study: &SiteStudy,
-    question: &DiagnoseQuestion<'_>,
-) -> bool {
-    let of_replicas = |kind: &Evidence| !matches!(kind, Evidence::Baseline | Evidence::Period);
-    let is_of_replicas = suspect.spread == Spread::Localized
-        && !study.changed_replicas.contains(&suspect.operation)
-        && suspect.evidence.iter().all(of_replicas);
-    let have_been_replaced = || {
-        let mut involved = remote_callees(suspect, surveyed, study).into_iter().chain([suspect.operation]);
-        involved.any(|operation| study.has_other_replicas(operation))
-    };
-    waits_for_several(suspect, surveyed, study)
-        && (is_of_replicas || have_been_replaced())
-        && have_skewed_clocks(suspect, study, question)
-}
-
-/// Whether the operation calls several operations of other services in one request: whether they run one after the other
-/// or at once is judged by their clocks, and with it the operation's self time.
-fn waits_for_several(suspect: &Suspect, surveyed: &SurveyResult, study: &SiteStudy) -> bool {
-    suspect.positions.iter().any(|&(category, own)| {
-        let category = &surveyed.categories[category];
-        let is_callee = |position: &CategoryPosition| is_remote_callee(position, own, suspect, study);
-        let remote: Vec<bool> = category.positions.iter().map(is_callee).collect();
-        let calls = category.calls.iter().filter(|call| remote[call.position as usize]).count();
-        let own_calls = category.calls.iter().filter(|call| call.position == own).count();
-        calls > own_calls
-    })
-}
-
-/// The operations of other services that the suspect calls.
-fn remote_callees(suspect: &Suspect, surveyed: &SurveyResult, study: &SiteStudy) -> BTreeSet<OperationId> {
-    let callees = |&(category, own): &(usize, u32)| {
-        let positions = surveyed.categories[category].positions.iter();
-        positions.filter(move |position| is_remote_callee(position, own, suspect, study))
-    };
-    suspect.positions.iter().flat_map(callees).map(|position| position.operation).collect()
-}
-
-fn is_remote_callee(position: &CategoryPosition, own: u32, suspect: &Suspect, study: &SiteStudy) -> bool {
-    let service = |operation| study.union.names().service_of(operation);
-    position.parent == Some(own) && service(position.operation) != service(suspect.operation)
-}
-
-/// The part of a suspect's excess that skewed clocks must be known to explain.
-const PROVEN_PART: f64 = 0.5;
-
-/// Whether the clocks of all culprits, or of one of its replicas where there are none, are known to disagree with those of
-/// replicas that they call, by half as much as their calls take longer: what is known is the least skew that is possible.
-fn have_skewed_clocks(suspect: &Suspect, study: &SiteStudy, question: &DiagnoseQuestion<'_>) -> bool {
-    let names = question.requests.names();
-    let skewed: BTreeSet<&str> = (question.requests.clocks().pairs().iter())
-        .filter(|(_, bounds)| {
-            bounds.proven_skew().ns() as f64 >= (PROVEN_PART * suspect.excess.median_ns).max(1.0)
-        })
-        .map(|((caller, _), _)| names.replica_name(*caller))
-        .collect();
-    let is_skewed = |replica: ReplicaId| skewed.contains(study.union.names().replica_name(replica));
-    match suspect.culprits.is_empty() {
-        false => suspect.culprits.iter().all(|&replica| is_skewed(replica)),
-        true => study.window.homes_of(suspect.operation).any(is_skewed),
-    }
 }
 
 /// Whether each request of the suspect's categories is slow, in order of start.
