@@ -27,7 +27,7 @@ const ENGINES: [&str; 8] = [
     "--package=laggard-cluster",
     "--package=laggard-sql",
     "--package=laggard",
-    "--features=laggard/cluster,laggard/sql,laggard/s3",
+    "--features=laggard/cluster,laggard/sql,laggard/s3,laggard/gcs,laggard/azure",
     "--lib",
     "--test=it",
 ];

@@ -1,11 +1,12 @@
 //! What workers get of a query, as bytes.
 
-use super::scan::{TableScan, UnitsExec};
+use super::scan::{TableScan, UnitScans, UnitsExec};
 use crate::bounds::Bounds;
 use crate::tables;
 use datafusion::common::{Result, internal_err};
 use datafusion::execution::TaskContext;
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::prelude::SessionContext;
 use datafusion_proto::bytes::{
     physical_plan_from_bytes_with_extension_codec, physical_plan_to_bytes_with_extension_codec,
 };
@@ -18,8 +19,13 @@ use std::sync::Arc;
 /// Bytes of a trace id.
 const TRACE_BYTES: usize = 16;
 
-/// A scan, and the plan above it.
-pub(super) fn encode(scan: &TableScan, plan: &Arc<dyn ExecutionPlan>) -> Result<Vec<u8>> {
+/// A scan, and the plan above it; `None` if that cannot be encoded, or not be decoded from it.
+pub(super) fn encode(above: &UnitsExec, plan: &Arc<dyn ExecutionPlan>) -> Option<Vec<u8>> {
+    let scan = &above.scan;
+    let encoded = physical_plan_to_bytes_with_extension_codec(Arc::clone(plan), &LeafCodec(None)).ok()?;
+    let context = SessionContext::new().task_ctx();
+    decode_plan(&encoded, UnitsExec::new(scan.clone(), above.schema(), UnitScans::new(), 1), &context)
+        .ok()?;
     let mut out = Vec::new();
     let table = tables::NAMES.iter().position(|&name| name == scan.table);
     put_varint(&mut out, table.expect("scans are of tables") as u64);
@@ -34,10 +40,9 @@ pub(super) fn encode(scan: &TableScan, plan: &Arc<dyn ExecutionPlan>) -> Result<
     }
     put_varint(&mut out, scan.batch_rows as u64);
     put_varint(&mut out, scan.limit.map_or(0, |rows| rows as u64 + 1));
-    let plan = physical_plan_to_bytes_with_extension_codec(Arc::clone(plan), &LeafCodec(None))?;
-    put_varint(&mut out, plan.len() as u64);
-    out.extend(plan);
-    Ok(out)
+    put_varint(&mut out, encoded.len() as u64);
+    out.extend(encoded);
+    Some(out)
 }
 
 /// A scan, and the encoded plan above it.

@@ -11,7 +11,9 @@ use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, replace_children_if_necessary,
+};
 use futures::{StreamExt, TryStreamExt, stream};
 use laggard_engine::UnitId;
 use std::collections::BTreeMap;
@@ -77,7 +79,7 @@ pub(super) fn with_scan(
 ) -> Result<Arc<dyn ExecutionPlan>> {
     match plan.children().as_slice() {
         [] => Ok(Arc::clone(scan)),
-        [child] => Arc::clone(plan).with_new_children(vec![with_scan(child, scan)?]),
+        [child] => replace_children_if_necessary(Arc::clone(plan), vec![with_scan(child, scan)?]),
         _ => internal_err!("{} has several inputs", plan.name()),
     }
 }

@@ -31,8 +31,10 @@ pub(crate) fn send(
     let Some(workers) = tables.workers() else { return Ok(plan) };
     plan.transform_down(|plan| {
         let Some(scan) = scan_below(&plan) else { return Ok(Transformed::no(plan)) };
+        // Not every expression can be sent: then a shorter part of the plan is, at least the scan.
+        let Some(job) = job::encode(scan, &plan) else { return Ok(Transformed::no(plan)) };
         let round = (tables.view())
-            .round_of_rows(&workers.folders, &scan.scan.bounds.window, &job::encode(&scan.scan, &plan)?)
+            .round_of_rows(&workers.folders, &scan.scan.bounds.window, &job)
             .map_err(|error| DataFusionError::External(error.to_string().into()))?;
         let sent = SentExec {
             round,

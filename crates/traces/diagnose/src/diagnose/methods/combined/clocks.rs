@@ -8,7 +8,8 @@ use laggard_model::{OperationId, ReplicaId};
 use std::collections::BTreeSet;
 
 /// Whether the clocks of the suspect's replicas are skewed so that the self time of the operation is not known well enough
-/// to compare it: among replicas, or with a baseline in which clocks were others because replicas have been replaced since.
+/// to compare it: among replicas, or with a baseline in which clocks were others because replicas have been replaced since. Of a baseline
+/// most of which had the same replicas, clocks change the mean by little.
 pub(super) fn may_explain(
     suspect: &Suspect,
     surveyed: &SurveyResult,
@@ -19,13 +20,12 @@ pub(super) fn may_explain(
     let is_of_replicas = suspect.spread == Spread::Localized
         && !study.changed_replicas.contains(&suspect.operation)
         && suspect.evidence.iter().all(of_replicas);
-    let have_been_replaced = || {
-        let mut involved = remote_callees(suspect, surveyed, study).into_iter().chain([suspect.operation]);
-        involved.any(|operation| study.has_other_replicas(operation))
+    let replaced_share = || {
+        let involved = remote_callees(suspect, surveyed, study).into_iter().chain([suspect.operation]);
+        involved.map(|operation| study.other_replicas_share(operation)).fold(0.0, f64::max)
     };
     waits_for_several(suspect, surveyed, study)
-        && (is_of_replicas || have_been_replaced())
-        && have_skewed_clocks(suspect, study, question)
+        && have_skewed_clocks(suspect, study, question, if is_of_replicas { 1.0 } else { replaced_share() })
 }
 
 /// Whether the operation calls several operations of other services in one request: whether they run one after the other
@@ -59,12 +59,18 @@ fn is_remote_callee(position: &CategoryPosition, own: u32, suspect: &Suspect, st
 const PROVEN_PART: f64 = 0.5;
 
 /// Whether the clocks of all culprits, or of one of its replicas where there are none, are known to disagree with those of
-/// replicas that they call, by half as much as their calls take longer: what is known is the least skew that is possible.
-fn have_skewed_clocks(suspect: &Suspect, study: &SiteStudy, question: &DiagnoseQuestion<'_>) -> bool {
+/// replicas that they call, by half as much as their calls take longer: what is known is the least skew that is possible. It is in this share
+/// of what is compared.
+fn have_skewed_clocks(
+    suspect: &Suspect,
+    study: &SiteStudy,
+    question: &DiagnoseQuestion<'_>,
+    share: f64,
+) -> bool {
     let names = question.requests.names();
     let skewed: BTreeSet<&str> = (question.requests.clocks().pairs().iter())
         .filter(|(_, bounds)| {
-            bounds.proven_skew().ns() as f64 >= (PROVEN_PART * suspect.excess.median_ns).max(1.0)
+            share * bounds.proven_skew().ns() as f64 >= (PROVEN_PART * suspect.excess.median_ns).max(1.0)
         })
         .map(|((caller, _), _)| names.replica_name(*caller))
         .collect();

@@ -262,6 +262,7 @@ fn decide_stands_out(
     let mut unexplained_ns = certain.map_or(0.0, |change| change.slower_ns);
     let mut doubtful = Vec::new();
     for suspect in suspects {
+        suspect.stands_out = false;
         if !stands_out(suspect, surveyed, study, question) {
             continue;
         }
