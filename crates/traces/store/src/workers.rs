@@ -10,7 +10,7 @@
 //! A round names the segments that it is about: a worker plans from them, not from what is newest in the store, so that both have the
 //! same units while the store is written.
 
-use crate::segments::{Manifest, SegmentError, SegmentsInner, UnitPlan};
+use crate::segments::{JOIN, Manifest, SegmentError, SegmentsInner, UnitPlan};
 use crate::{StoreError, StoreReader, View};
 use async_trait::async_trait;
 use laggard_engine::{Count, StartRange, Take, UnitFold, UnitId, put_ranges, read_ranges};
@@ -226,7 +226,8 @@ impl View {
         times: &StartRange,
         job: &[u8],
     ) -> Result<Arc<[u8]>, StoreError> {
-        let manifest = self.manifest.near(times);
+        // There may be more of a trace nearby.
+        let manifest = self.manifest.near(&(times.start().minus(JOIN)..=times.end().plus(JOIN)));
         let encode = |out: &mut Vec<u8>| {
             put_varint(out, job.len() as u64);
             out.extend_from_slice(job);

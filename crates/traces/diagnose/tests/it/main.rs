@@ -14,4 +14,5 @@ mod incidents;
 mod sampling;
 mod simulated;
 mod sites;
+mod skewed_clocks;
 mod units;

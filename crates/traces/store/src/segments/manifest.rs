@@ -7,7 +7,6 @@
 use super::error::SegmentError;
 use super::import_notes::ImportNotes;
 use super::layout;
-use super::shared::JOIN;
 use crate::{LogPosition, StoreIssue};
 use laggard_engine::StartRange;
 use laggard_model::{Timestamp, TraceId};
@@ -268,11 +267,11 @@ impl Manifest {
         self.segments.iter().filter(meets).cloned().collect()
     }
 
-    /// Without what has no rows of some times, nor more of their traces.
+    /// Without segments that have no rows of some times. Late spans may belong to traces of any time.
     pub(crate) fn near(&self, times: &StartRange) -> Manifest {
-        let (since, until) = (times.start().minus(JOIN), times.end().plus(JOIN));
-        let is_near =
-            |segment: &&Arc<Segment>| segment.kind == SegmentKind::Late || segment.meets(since, until);
+        let is_near = |segment: &&Arc<Segment>| {
+            segment.kind == SegmentKind::Late || segment.meets(*times.start(), *times.end())
+        };
         Manifest { segments: self.segments.iter().filter(is_near).cloned().collect(), ..Manifest::empty() }
     }
 

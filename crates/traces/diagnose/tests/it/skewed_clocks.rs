@@ -1,0 +1,62 @@
+//! Replicas that were replaced by others with skewed clocks.
+
+use crate::simulated::THREADS;
+use crate::sites::traces_of;
+use laggard_diagnose::{DiagnoseSettings, diagnose};
+use laggard_engine::{LocalEngine, Requests};
+use laggard_report::{InputFacts, Report, Verdict};
+use std::fmt::Write;
+
+const MS: f64 = 1e6;
+
+/// `api` calls `stock` and then `price`.
+struct Calls {
+    /// Of the replicas of `stock`, from which on they have new names.
+    generation: u32,
+    /// How far the clock of `stock` is ahead: its calls seem to overlap those of `price`, nanoseconds.
+    ahead_ns: u64,
+    /// Own time of `api`.
+    own_ns: f64,
+}
+
+impl Calls {
+    fn traces(&self, from_s: u64) -> Requests {
+        let mut state = from_s + 1;
+        let mut noisy = move |usual_ns: f64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let uniform = (state >> 33) as f64 / (1_u64 << 31) as f64;
+            (usual_ns * (0.4 * (uniform - 0.5)).exp()) as u64
+        };
+        let mut text = String::new();
+        for second in from_s..from_s + 400 {
+            let start = (second + 1) * 1_000_000_000;
+            let (own, stock, price) = (noisy(self.own_ns), noisy(4.0 * MS), noisy(4.0 * MS));
+            let mut span = |id: &str, place: &str, start: u64, length: u64| {
+                writeln!(text, "{} {id} {place} {start}..{} server", second + 1, start + length).unwrap();
+            };
+            span("a", "- api/buy@api-1", start, own + stock + price);
+            let replica = format!("a stock/take@stock-{}-{}", self.generation, second % 2);
+            span("b", &replica, start + own / 2 + self.ahead_ns, stock);
+            span("c", "a price/of@price-1", start + own / 2 + stock, price);
+        }
+        traces_of(text.lines())
+    }
+}
+
+fn compared(before: &Calls, now: &Calls) -> Report {
+    let (before, now) = (before.traces(0), now.traces(1_000));
+    let (facts, settings) = (InputFacts::default(), DiagnoseSettings::default());
+    diagnose(&now, Some(&before), &facts, &settings, LocalEngine::new(THREADS)).unwrap()
+}
+
+const BEFORE: Calls = Calls { generation: 1, ahead_ns: 0, own_ns: 4.0 * MS };
+const SKEWED: Calls = Calls { generation: 2, ahead_ns: 20_000_000, ..BEFORE };
+
+/// The latency of a request is measured by one clock.
+#[test]
+fn a_caller_that_makes_requests_slower_is_named_although_clocks_are_skewed() {
+    let report = compared(&BEFORE, &Calls { own_ns: 12.0 * MS, ..SKEWED });
+    assert_eq!(report.verdict, Verdict::Suspects, "{:?}", report.suspects);
+    let lead = &report.suspects[0];
+    assert_eq!((&*lead.service, &*lead.operation), ("api", "buy"));
+}
