@@ -47,7 +47,7 @@ const ENGINE_AREAS: [(&str, &[&str]); 2] = [
             "2",
         ],
     ),
-    ("sql", &["serve::sql::", "bounds::", "names::", "output::", "tables::"]),
+    ("sql", &["serve::sql::", "bounds::", "names::", "output::", "tables::", "workers::job::"]),
 ];
 
 /// A part of a test run that did not happen, as the test kit records it.

@@ -12,10 +12,20 @@ pub enum SqlError {
     Failed(String),
     /// The store cannot be read. After a server has replaced what was read, the newest view can be.
     Storage(String),
-    /// A segment is damaged, and part of the answer was already written.
+    /// A segment is damaged or cannot be read, and part of the answer was already written.
     Partial(String),
     /// The answer cannot be written.
     Output(io::Error),
+}
+
+impl SqlError {
+    /// The same where rows were written before: the query is not repeated.
+    pub(crate) fn after_rows(self) -> SqlError {
+        match self {
+            SqlError::Storage(text) => SqlError::Partial(text),
+            other => other,
+        }
+    }
 }
 
 impl fmt::Display for SqlError {

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! Rows come from the store, not from its files: formats of all versions are read, late spans are merged with their traces, damaged segments are
-//! noticed. With workers, the steps above a table up to the first that needs rows of several units run there (module `workers`). A table is one file of the module `tables`: what a row is, and one entry for each column.
+//! noticed. A table is one file of the module `tables`: what a row is, and one entry for each column. With workers, what a query does with each
+//! unit for itself runs there (module `workers`).
 #![cfg(feature = "engine")]
 
 mod bounds;

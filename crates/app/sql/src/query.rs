@@ -67,7 +67,7 @@ pub async fn run(
             Err(failed) => failed,
         };
         match stored.take_unreadable() {
-            None => return Err(failed),
+            None => return Err(if writer.has_written() { failed.after_rows() } else { failed }),
             Some(segment) if writer.has_written() => return Err(SqlError::Partial(segment.to_string())),
             Some(segment) => {
                 let (without, of_segment) = stored.without(segment).await?;
@@ -85,7 +85,7 @@ async fn attempt(
     runtime: &Arc<RuntimeEnv>,
     writer: &mut AnswerWriter<'_>,
 ) -> Result<(), SqlError> {
-    // Some rows of each step go to each partition; with one, groups would not be counted in two steps, of which workers do the first.
+    // With one partition, groups would be formed in one step; of two, workers do the first.
     let partitions = if stored.has_workers() { limits.threads.get().max(2) } else { limits.threads.get() };
     let mut config = SessionConfig::new().with_target_partitions(partitions).with_information_schema(true);
     config.options_mut().sql_parser.dialect = Dialect::PostgreSQL;
@@ -129,9 +129,9 @@ fn failed(error: DataFusionError) -> SqlError {
     let root = error.find_root();
     let text = root.strip_backtrace();
     match root {
-        DataFusionError::ResourcesExhausted(_)
-        | DataFusionError::IoError(_)
-        | DataFusionError::External(_) => SqlError::Failed(text),
+        DataFusionError::ResourcesExhausted(_) | DataFusionError::IoError(_) => SqlError::Failed(text),
+        // What the store or its workers could not read.
+        DataFusionError::External(_) => SqlError::Storage(text),
         _ => SqlError::Query(text),
     }
 }

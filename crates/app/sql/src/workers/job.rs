@@ -107,3 +107,33 @@ impl PhysicalExtensionCodec for LeafCodec {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datafusion::arrow::datatypes::Schema;
+    use laggard_model::Timestamp;
+    use std::collections::HashSet;
+
+    #[test]
+    fn a_scan_is_decoded_as_it_was_encoded_and_nothing_shorter_is_one() {
+        let traces = HashSet::from([TraceId::from_value(7), TraceId::from_value(u128::MAX)]);
+        let window = Timestamp::MIN..=Timestamp::from_unix_ns(5);
+        let table = *tables::NAMES.last().unwrap();
+        for (traces, limit) in [(None, None), (Some(Arc::new(traces)), Some(0))] {
+            let bounds = Bounds { window: window.clone(), traces };
+            let scan = TableScan { table, columns: [2, 0].into(), bounds, batch_rows: 8_192, limit };
+            let units = || UnitsExec::new(scan.clone(), Arc::new(Schema::empty()), UnitScans::new(), 2);
+            let plan = Arc::new(units()) as Arc<dyn ExecutionPlan>;
+            let encoded = encode(&units(), &plan).unwrap();
+            let (found, above) = decode(&encoded).unwrap();
+            assert_eq!(found, scan);
+            assert!(
+                decode_plan(above, units(), &SessionContext::new().task_ctx()).unwrap().is::<UnitsExec>()
+            );
+            for length in 0..encoded.len() {
+                assert!(decode(&encoded[..length]).is_err(), "{length} of {} bytes", encoded.len());
+            }
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use super::site_study::SiteStudy;
 use crate::diagnose::answer::{Evidence, Suspect};
 use laggard_localize::{Site, Spread};
-use laggard_model::OperationId;
+use laggard_model::{OperationId, ReplicaId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Evidence against each operation that some finder named, whether the operation remains a suspect or not.
@@ -60,15 +60,9 @@ pub(super) fn merge_evidence(
 fn merge(by_requests: Suspect, by_sites: Suspect) -> Suspect {
     let sites = by_sites.sites.iter().flat_map(|figures| &figures.sites);
     let is_chain = sites.into_iter().any(|site| matches!(site, Site::Chain(_)));
-    let mut culprits = by_sites.culprits;
-    if !is_chain {
-        let known = culprits.len();
-        for replica in by_requests.culprits {
-            if !culprits[..known].contains(&replica) {
-                culprits.push(replica);
-            }
-        }
-    }
+    let further = if is_chain { Vec::new() } else { by_requests.culprits };
+    let replicas = by_requests.replicas.len().max(by_sites.replicas.len());
+    let culprits = culprits_of_both(by_sites.culprits, further, replicas);
     let spread = match (culprits.is_empty(), by_requests.spread) {
         (false, _) => Spread::Localized,
         (true, Spread::Localized) => by_sites.spread,
@@ -104,7 +98,38 @@ fn merge(by_requests: Suspect, by_sites: Suspect) -> Suspect {
     }
 }
 
+/// Culprits by sites, and further ones by requests. Sites compare all calls of each replica with those of its peers, requests only count slow
+/// ones, which all replicas may have: they do not make culprits of more than half of the replicas.
+fn culprits_of_both(
+    by_sites: Vec<ReplicaId>,
+    by_requests: Vec<ReplicaId>,
+    replicas: usize,
+) -> Vec<ReplicaId> {
+    let mut both = by_sites.clone();
+    both.extend(by_requests.into_iter().filter(|replica| !by_sites.contains(replica)));
+    if by_sites.is_empty() || 2 * both.len() <= replicas { both } else { by_sites }
+}
+
 fn union<T: Ord>(a: Vec<T>, b: Vec<T>) -> Vec<T> {
     let all: BTreeSet<T> = a.into_iter().chain(b).collect();
     all.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_add_culprits_but_do_not_make_most_replicas_slower_than_most() {
+        let culprits = |by_sites: &[usize], by_requests: &[usize], replicas| {
+            let ids = |of: &[usize]| of.iter().map(|&index| ReplicaId::from_index(index)).collect();
+            let found = culprits_of_both(ids(by_sites), ids(by_requests), replicas);
+            found.iter().map(|replica| replica.index()).collect::<Vec<_>>()
+        };
+        assert_eq!(culprits(&[1], &[0, 1, 2], 3), [1]);
+        assert_eq!(culprits(&[1], &[0], 3), [1]);
+        assert_eq!(culprits(&[1], &[0, 1], 4), [1, 0]);
+        assert_eq!(culprits(&[1, 2], &[2], 3), [1, 2], "sites may find most");
+        assert_eq!(culprits(&[], &[0, 2], 3), [0, 2]);
+    }
 }
