@@ -3,9 +3,9 @@
 use super::site_study::SiteStudy;
 use crate::diagnose::answer::{Evidence, SurveyResult, Suspect};
 use crate::diagnose::question::DiagnoseQuestion;
-use laggard_localize::{CategoryPosition, Site, SiteTable, Spread};
-use laggard_model::{Fingerprint, OperationId, ReplicaId, Timestamp};
-use std::collections::{BTreeMap, BTreeSet};
+use laggard_localize::{CategoryPosition, Spread};
+use laggard_model::{OperationId, ReplicaId};
+use std::collections::BTreeSet;
 
 /// Whether the clocks of the suspect's replicas are skewed so that the self time of the operation is not known well enough
 /// to compare it: among replicas, or with a baseline in which clocks were others because replicas have been replaced since. Of a baseline
@@ -20,76 +20,12 @@ pub(super) fn may_explain(
     let is_of_replicas = suspect.spread == Spread::Localized
         && !study.changed_replicas.contains(&suspect.operation)
         && suspect.evidence.iter().all(of_replicas);
-    if !waits_for_several(suspect, surveyed, study) {
-        return false;
-    }
-    if is_of_replicas {
-        return have_skewed_clocks(suspect, study, question, 1.0);
-    }
-    let mut involved = remote_callees(suspect, surveyed, study);
-    involved.insert(suspect.operation);
-    let replaced_share =
-        involved.iter().map(|&operation| study.other_replicas_share(operation)).fold(0.0, f64::max);
-    have_skewed_clocks(suspect, study, question, replaced_share)
-        && !is_slower_than_since_the_replacement(suspect, &involved, study)
-}
-
-/// Fewest calls of the baseline that show how long an operation took with the clocks of the window.
-const SAME_CLOCKS_CALLS_MIN: u64 = 100;
-
-/// Whether most of the suspect's time was added after the last replacement of replicas of these operations: since then, clocks are those of
-/// the window.
-fn is_slower_than_since_the_replacement(
-    suspect: &Suspect,
-    involved: &BTreeSet<OperationId>,
-    study: &SiteStudy,
-) -> bool {
-    let (Some(baseline), window) = (&study.baseline, &study.window) else { return false };
-    let Some(since) = same_replicas_since(involved, baseline, window) else { return false };
-    let site = Site::Operation(suspect.operation);
-    // By call tree: time and number of calls.
-    let mut usual: BTreeMap<Fingerprint, (f64, u64)> = BTreeMap::new();
-    for row in baseline.rows_of(site) {
-        let request = &baseline.requests[row.request as usize];
-        if request.start > since {
-            let sum = usual.entry(baseline.categories[request.category as usize]).or_default();
-            *sum = (sum.0 + f64::from(row.time_ns), sum.1 + u64::from(row.calls));
-        }
-    }
-    let mut added_ns = 0.0;
-    for row in window.rows_of(site) {
-        let request = &window.requests[row.request as usize];
-        if let Some((time_ns, calls)) = usual.get(&window.categories[request.category as usize]) {
-            let usual_ns = time_ns / *calls as f64 * f64::from(row.calls);
-            added_ns += (f64::from(row.time_ns) - usual_ns) * f64::from(request.weight);
-        }
-    }
-    usual.values().map(|(_, calls)| calls).sum::<u64>() >= SAME_CLOCKS_CALLS_MIN
-        && added_ns >= PROVEN_PART * suspect.excess.total_ns
-}
-
-/// The last time in the baseline when a replica of one of the operations was first or, if the window lacks it, last called; `None` if the
-/// window has one that the baseline lacks.
-fn same_replicas_since(
-    operations: &BTreeSet<OperationId>,
-    baseline: &SiteTable,
-    window: &SiteTable,
-) -> Option<Timestamp> {
-    let mut since = Timestamp::MIN;
-    for &operation in operations {
-        let mut missing: BTreeSet<ReplicaId> = window.homes_of(operation).collect();
-        for row in baseline.rows_of(Site::Operation(operation)) {
-            for &replica in &baseline.sets[row.set as usize] {
-                if missing.remove(&replica) || !window.homes.contains(&(operation, replica)) {
-                    since = since.max(baseline.requests[row.request as usize].start);
-                }
-            }
-        }
-        if !missing.is_empty() {
-            return None;
-        }
-    }
-    Some(since)
+    let replaced_share = || {
+        let involved = remote_callees(suspect, surveyed, study).into_iter().chain([suspect.operation]);
+        involved.map(|operation| study.other_replicas_share(operation)).fold(0.0, f64::max)
+    };
+    waits_for_several(suspect, surveyed, study)
+        && have_skewed_clocks(suspect, study, question, if is_of_replicas { 1.0 } else { replaced_share() })
 }
 
 /// Whether the operation calls several operations of other services in one request: whether they run one after the other
