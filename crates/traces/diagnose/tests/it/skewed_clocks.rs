@@ -11,7 +11,7 @@ const MS: f64 = 1e6;
 
 /// `api` calls `stock` and then `price`.
 struct Calls {
-    /// Of the replicas of `stock`, from which on they have new names.
+    /// Part of the names of the replicas of `stock`: another generation has replaced them.
     generation: u32,
     /// How far the clock of `stock` is ahead: its calls seem to overlap those of `price`, nanoseconds.
     ahead_ns: u64,
