@@ -28,12 +28,29 @@ pub(crate) fn site_calls(selected: &Selected<'_>, table: &SiteTable, site: Site)
             calls.extend(rows.iter().flat_map(calls_of_equal_time));
             continue;
         }
-        let number = table.requests[rows[0].request as usize].number as usize;
-        let request = selected.range().requests().request(number);
-        finder.add(&request, rows, table, &mut calls);
+        finder.each_call(rows, table, |row, request, node| {
+            calls.push(SiteCall {
+                request: row.request,
+                set: row.set,
+                time_ns: request.self_time(node).ns() as f32,
+            });
+        });
     }
     debug_assert_eq!(calls.len(), table.rows_of(site).iter().map(|row| row.calls as usize).sum::<usize>());
     calls
+}
+
+/// Calls `with` for each call at a site other than a chain: its row in the table, its request, and its node there.
+pub(crate) fn each_call(
+    selected: &Selected<'_>,
+    table: &SiteTable,
+    site: Site,
+    mut with: impl FnMut(&Observation, &RequestView<'_>, usize),
+) {
+    let mut finder = NodeFinder::new(selected, site);
+    for rows in table.rows_of(site).chunk_by(|a, b| a.request == b.request) {
+        finder.each_call(rows, table, &mut with);
+    }
 }
 
 fn calls_of_equal_time(row: &Observation) -> impl Iterator<Item = SiteCall> {
@@ -63,33 +80,32 @@ impl<'a> NodeFinder<'a> {
         NodeFinder { selected, operation, callee, may_wait, nodes: HashMap::new() }
     }
 
-    fn add(
+    /// Calls `with` for each call of the rows, which are of one request.
+    fn each_call(
         &mut self,
-        request: &RequestView<'_>,
         rows: &[Observation],
         table: &SiteTable,
-        calls: &mut Vec<SiteCall>,
+        mut with: impl FnMut(&Observation, &RequestView<'_>, usize),
     ) {
+        let number = table.requests[rows[0].request as usize].number as usize;
+        let request = self.selected.range().requests().request(number);
         let (selected, operation, may_wait) = (self.selected, self.operation, self.may_wait);
         let nodes = self.nodes.entry(request.structure()).or_insert_with(|| {
             let children = if may_wait { only_children(request.tree()) } else { Vec::new() };
-            let own = (0..request.calls()).filter(|&node| selected.operation(request, node) == operation);
+            let own = (0..request.calls()).filter(|&node| selected.operation(&request, node) == operation);
             own.map(|node| (node, children.get(node).copied().flatten())).collect()
         });
-        for &(node, child) in nodes.iter().filter(|&&(node, _)| selected.is_measured(request, node)) {
-            let child = child.filter(|&child| waits_for(request, node, child));
-            if child.map(|child| selected.operation(request, child)) != self.callee {
+        for &(node, child) in nodes.iter().filter(|&&(node, _)| selected.is_measured(&request, node)) {
+            let child = child.filter(|&child| waits_for(&request, node, child));
+            if child.map(|child| selected.operation(&request, child)) != self.callee {
                 continue;
             }
-            let own = selected.replica(request, node);
-            let other = child.map_or(own, |child| selected.replica(request, child));
+            let own = selected.replica(&request, node);
+            let other = child.map_or(own, |child| selected.replica(&request, child));
             let replicas: &[ReplicaId] = if own == other { &[own] } else { &[own, other] };
-            let row = rows.iter().find(|row| table.sets[row.set as usize] == replicas);
-            calls.extend(row.map(|row| SiteCall {
-                request: row.request,
-                set: row.set,
-                time_ns: request.self_time(node).ns() as f32,
-            }));
+            if let Some(row) = rows.iter().find(|row| table.sets[row.set as usize] == replicas) {
+                with(row, &request, node);
+            }
         }
     }
 }

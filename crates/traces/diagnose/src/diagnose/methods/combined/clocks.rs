@@ -3,13 +3,15 @@
 use super::site_study::SiteStudy;
 use crate::diagnose::answer::{Evidence, SurveyResult, Suspect};
 use crate::diagnose::question::DiagnoseQuestion;
-use laggard_localize::{CategoryPosition, Spread};
-use laggard_model::{OperationId, ReplicaId};
-use std::collections::BTreeSet;
+use crate::population::Selected;
+use crate::site_calls::each_call;
+use laggard_engine::RequestView;
+use laggard_localize::{CategoryPosition, Site, SiteTable, Spread};
+use laggard_model::{Fingerprint, OperationId, ReplicaId};
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Whether the clocks of the suspect's replicas are skewed so that the self time of the operation is not known well enough
-/// to compare it: among replicas, or with a baseline in which clocks were others because replicas have been replaced since. Of a baseline
-/// most of which had the same replicas, clocks change the mean by little.
+/// Whether the clocks of the suspect's replicas and of those that they call are skewed so that the self time of the operation may only seem to be
+/// longer, than on other replicas or than in the baseline.
 pub(super) fn may_explain(
     suspect: &Suspect,
     surveyed: &SurveyResult,
@@ -20,12 +22,9 @@ pub(super) fn may_explain(
     let is_of_replicas = suspect.spread == Spread::Localized
         && !study.changed_replicas.contains(&suspect.operation)
         && suspect.evidence.iter().all(of_replicas);
-    let replaced_share = || {
-        let involved = remote_callees(suspect, surveyed, study).into_iter().chain([suspect.operation]);
-        involved.map(|operation| study.other_replicas_share(operation)).fold(0.0, f64::max)
-    };
     waits_for_several(suspect, surveyed, study)
-        && have_skewed_clocks(suspect, study, question, if is_of_replicas { 1.0 } else { replaced_share() })
+        && have_skewed_clocks(suspect, study, question)
+        && overlap_may_explain(suspect, is_of_replicas, study, question)
 }
 
 /// Whether the operation calls several operations of other services in one request: whether they run one after the other
@@ -41,15 +40,6 @@ fn waits_for_several(suspect: &Suspect, surveyed: &SurveyResult, study: &SiteStu
     })
 }
 
-/// The operations of other services that the suspect calls.
-fn remote_callees(suspect: &Suspect, surveyed: &SurveyResult, study: &SiteStudy) -> BTreeSet<OperationId> {
-    let callees = |&(category, own): &(usize, u32)| {
-        let positions = surveyed.categories[category].positions.iter();
-        positions.filter(move |position| is_remote_callee(position, own, suspect, study))
-    };
-    suspect.positions.iter().flat_map(callees).map(|position| position.operation).collect()
-}
-
 fn is_remote_callee(position: &CategoryPosition, own: u32, suspect: &Suspect, study: &SiteStudy) -> bool {
     let service = |operation| study.union.names().service_of(operation);
     position.parent == Some(own) && service(position.operation) != service(suspect.operation)
@@ -59,18 +49,12 @@ fn is_remote_callee(position: &CategoryPosition, own: u32, suspect: &Suspect, st
 const PROVEN_PART: f64 = 0.5;
 
 /// Whether the clocks of all culprits, or of one of its replicas where there are none, are known to disagree with those of
-/// replicas that they call, by half as much as their calls take longer: what is known is the least skew that is possible. It is in this share
-/// of what is compared.
-fn have_skewed_clocks(
-    suspect: &Suspect,
-    study: &SiteStudy,
-    question: &DiagnoseQuestion<'_>,
-    share: f64,
-) -> bool {
+/// replicas that they call, by half as much as their calls take longer: what is known is the least skew that is possible.
+fn have_skewed_clocks(suspect: &Suspect, study: &SiteStudy, question: &DiagnoseQuestion<'_>) -> bool {
     let names = question.requests.names();
     let skewed: BTreeSet<&str> = (question.requests.clocks().pairs().iter())
         .filter(|(_, bounds)| {
-            share * bounds.proven_skew().ns() as f64 >= (PROVEN_PART * suspect.excess.median_ns).max(1.0)
+            bounds.proven_skew().ns() as f64 >= (PROVEN_PART * suspect.excess.median_ns).max(1.0)
         })
         .map(|((caller, _), _)| names.replica_name(*caller))
         .collect();
@@ -79,4 +63,87 @@ fn have_skewed_clocks(
         false => suspect.culprits.iter().all(|&replica| is_skewed(replica)),
         true => study.window.homes_of(suspect.operation).any(is_skewed),
     }
+}
+
+/// The part of the longer self times that a longer overlap of callees must be for clocks to explain them.
+const OVERLAP_PART: f64 = 0.5;
+
+/// Whether the callees, as recorded, overlap for so much longer than those of the calls that the suspect's calls are compared with that
+/// clocks may be all there is. Durations are each measured by one clock: only when callees ran is judged by several.
+fn overlap_may_explain(
+    suspect: &Suspect,
+    is_of_replicas: bool,
+    study: &SiteStudy,
+    question: &DiagnoseQuestion<'_>,
+) -> bool {
+    let is_culprit = |replica: ReplicaId| suspect.culprits.contains(&replica);
+    let is_slow = |replica: ReplicaId| suspect.culprits.is_empty() || is_culprit(replica);
+    let window = study.selected(&question.window(), 0);
+    let slow = CallTimes::of(suspect.operation, &window, &study.window, is_slow);
+    let usual = match (question.earlier(), &study.baseline) {
+        _ if is_of_replicas => {
+            CallTimes::of(suspect.operation, &window, &study.window, |replica| !is_culprit(replica))
+        }
+        (Some(earlier), Some(baseline)) => {
+            CallTimes::of(suspect.operation, &study.selected(&earlier, 1), baseline, |_| true)
+        }
+        _ => return true,
+    };
+    let (longer_self_ns, longer_overlap_ns) = slow.longer_than(&usual);
+    longer_self_ns <= 0.0 || longer_overlap_ns >= OVERLAP_PART * longer_self_ns
+}
+
+/// Sums over the calls of an operation, by category of the request.
+struct CallTimes(BTreeMap<Fingerprint, CategoryTimes>);
+
+#[derive(Clone, Copy, Default)]
+struct CategoryTimes {
+    calls: f64,
+    self_ns: f64,
+    overlap_ns: f64,
+}
+
+impl CallTimes {
+    /// Of the calls that ran on such a replica.
+    fn of(
+        operation: OperationId,
+        selected: &Selected<'_>,
+        table: &SiteTable,
+        includes: impl Fn(ReplicaId) -> bool,
+    ) -> CallTimes {
+        let mut times: BTreeMap<Fingerprint, CategoryTimes> = BTreeMap::new();
+        each_call(selected, table, Site::Operation(operation), |row, request, node| {
+            if includes(selected.replica(request, node)) {
+                let category = table.requests[row.request as usize].category;
+                let sums = times.entry(table.categories[category as usize]).or_default();
+                sums.calls += 1.0;
+                sums.self_ns += request.self_time(node).ns() as f64;
+                sums.overlap_ns += overlap_ns(request, node);
+            }
+        });
+        CallTimes(times)
+    }
+
+    /// How much longer the mean self time and the mean overlap of a call are than in the same categories of others, nanoseconds; 0 if none is the
+    /// same. A category counts by how well its difference is known.
+    fn longer_than(&self, others: &CallTimes) -> (f64, f64) {
+        let (mut weights, mut self_ns, mut overlap_ns) = (0.0, 0.0, 0.0);
+        for (category, these) in &self.0 {
+            let Some(those) = others.0.get(category) else { continue };
+            let weight = these.calls * those.calls / (these.calls + those.calls);
+            let longer = |sum: fn(&CategoryTimes) -> f64| sum(these) / these.calls - sum(those) / those.calls;
+            weights += weight;
+            self_ns += weight * longer(|times| times.self_ns);
+            overlap_ns += weight * longer(|times| times.overlap_ns);
+        }
+        if weights > 0.0 { (self_ns / weights, overlap_ns / weights) } else { (0.0, 0.0) }
+    }
+}
+
+/// By how much the durations of a call's callees exceed the part of the call that they are taken to cover, nanoseconds.
+fn overlap_ns(request: &RequestView<'_>, node: usize) -> f64 {
+    let parents = &request.tree().parent;
+    let callees = (node + 1..request.calls()).filter(|&callee| parents[callee] == Some(node as u32));
+    let durations: u64 = callees.map(|callee| request.inclusive_time(callee).ns()).sum();
+    durations as f64 + request.self_time(node).ns() as f64 - request.inclusive_time(node).ns() as f64
 }

@@ -78,12 +78,10 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
     for suspect in &mut suspects {
         // When slow calls are frequent on every replica, none differs from the others.
         if suspect.sites.is_none() && suspect.culprits.len() >= suspect.replicas.len().max(2) {
-            suspect.spread = Spread::Everywhere;
-            suspect.culprits.clear();
-            suspect.replicas.iter_mut().for_each(|replica| replica.is_culprit = false);
+            *suspect = on_all_replicas(suspect);
         }
+        suspect.stands_out = stands_out(suspect, &surveyed, &study, question);
     }
-    decide_stands_out(&mut suspects, &surveyed, &study, question);
     ruled_out.extend(study.standing.iter().map(|&operation| {
         let operation = study.operation_text(operation);
         format!("Replicas of `{operation}` differ, but they did so in the baseline as well.")
@@ -250,39 +248,7 @@ fn without_cold_starts(suspects: &mut Vec<Suspect>, study: &SiteStudy) -> Vec<St
         .collect()
 }
 
-/// Decides which suspects are slower than they should be. One that skewed clocks could explain is not, unless requests as a
-/// whole, each measured by one clock, take longer by most of its time, beyond what the other suspects add.
-fn decide_stands_out(
-    suspects: &mut [Suspect],
-    surveyed: &SurveyResult,
-    study: &SiteStudy,
-    question: &DiagnoseQuestion<'_>,
-) {
-    let certain = study.change.filter(|change| change.is_certain);
-    let mut unexplained_ns = certain.map_or(0.0, |change| change.slower_ns);
-    let mut doubtful = Vec::new();
-    for suspect in suspects {
-        suspect.stands_out = false;
-        if !stands_out(suspect, surveyed, study, question) {
-            continue;
-        }
-        if clocks::may_explain(suspect, surveyed, study, question) {
-            doubtful.push(suspect);
-        } else {
-            suspect.stands_out = true;
-            unexplained_ns -= suspect.excess.total_ns;
-        }
-    }
-    doubtful.sort_by(|a, b| b.excess.total_ns.total_cmp(&a.excess.total_ns));
-    for suspect in doubtful {
-        if unexplained_ns >= EXPLAINED_PART_MIN * suspect.excess.total_ns {
-            suspect.stands_out = true;
-            unexplained_ns -= suspect.excess.total_ns;
-        }
-    }
-}
-
-/// Whether a suspect is slower than it should be, if all clocks agree: than its peers, its past, or the rest of the window. Slow requests that
+/// Whether a suspect is slower than it should be: than its peers, its past, or the rest of the window. Slow requests that
 /// come all the time, on every replica alike, may be what the system always does. In a comparison with a baseline, what
 /// is as usual was left out before. Tenants differ by nature, versions and zones of one service should not.
 fn stands_out(
@@ -292,11 +258,12 @@ fn stands_out(
     question: &DiagnoseQuestion<'_>,
 ) -> bool {
     let compares = |kind: &Evidence| matches!(kind, Evidence::Peers | Evidence::Baseline | Evidence::Period);
-    study.is_compared(question)
+    let is_slower = study.is_compared(question)
         || suspect.evidence.iter().any(compares)
         || (suspect.spread == Spread::Localized && differs_steadily(suspect, study))
         || attributes::differs_by_service(study, suspect.operation)
-        || is_concentrated(&slow_in_order(suspect, surveyed))
+        || is_concentrated(&slow_in_order(suspect, surveyed));
+    is_slower && !clocks::may_explain(suspect, surveyed, study, question)
 }
 
 /// Whether the suspect's culprits are slower than the other replicas throughout the window.

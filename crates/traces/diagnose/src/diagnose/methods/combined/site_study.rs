@@ -231,24 +231,6 @@ impl SiteStudy {
         self.uneven_values.iter().find(|one| one.found.suspect.operation == operation)
     }
 
-    /// The larger of two shares of the operation's calls: of those in the window, calls on replicas that the baseline lacks, and the reverse.
-    /// 0 without a baseline.
-    pub(crate) fn other_replicas_share(&self, operation: OperationId) -> f64 {
-        let Some(baseline) = &self.baseline else { return 0.0 };
-        let share = |of: &SiteTable, other: &SiteTable| {
-            let (mut all, mut others) = (0.0, 0.0);
-            for row in of.rows_of(Site::Operation(operation)) {
-                let mut replicas = of.sets[row.set as usize].iter();
-                all += f64::from(row.calls);
-                if !replicas.any(|&replica| other.homes.contains(&(operation, replica))) {
-                    others += f64::from(row.calls);
-                }
-            }
-            if all > 0.0 { others / all } else { 0.0 }
-        };
-        share(&self.window, baseline).max(share(baseline, &self.window))
-    }
-
     /// Whether window and baseline have enough requests to be compared.
     pub(crate) fn is_compared(&self, question: &DiagnoseQuestion<'_>) -> bool {
         let enough = question.settings.sites.change.requests_min;
