@@ -57,16 +57,18 @@ impl Cpu {
                 let other = if is_foreign && foreign_on.contains(replica) { foreign } else { 0.0 };
                 // A percent of base load, and a few percent of noise that has no pattern.
                 let noise = 1.0 + 0.02 * (((minute * 7_919) % 101) as f64 / 50.0 - 1.0);
-                let value = 0.01 + noise * cpu / (f64::from(MINUTE_S) * CORES) + other;
-                table.sample(&SampleRecord {
-                    time: self.start.plus(Nanos::from_secs(minute as u64 * u64::from(MINUTE_S))),
-                    measure: Measure::Utilization,
-                    server: replica,
-                    tier: service,
-                    transaction: "",
-                    callee: "",
-                    value: value.min(1.0),
-                });
+                let used = 0.01 + noise * cpu / (f64::from(MINUTE_S) * CORES) + other;
+                for (measure, value) in [(Measure::Utilization, used.min(1.0)), (Measure::Cores, CORES)] {
+                    table.sample(&SampleRecord {
+                        time: self.start.plus(Nanos::from_secs(minute as u64 * u64::from(MINUTE_S))),
+                        measure,
+                        server: replica,
+                        tier: service,
+                        transaction: "",
+                        callee: "",
+                        value,
+                    });
+                }
             }
         }
     }

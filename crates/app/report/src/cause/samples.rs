@@ -78,6 +78,20 @@ pub(super) fn evidence(report: &Report, changes: &ChangeReport) -> Option<CauseE
     Some(CauseEvidence { class, weight, source: EvidenceSource::Samples, text })
 }
 
+/// The limitation that it is not known how many cores the servers of the lead suspect use.
+pub(crate) fn without_cores(report: &Report, changes: &ChangeReport) -> Option<String> {
+    let lead = report.suspects.iter().find(|suspect| suspect.stands_out)?;
+    let unknown = servers_of(lead, changes).into_iter().filter(|server| !server.cores_known);
+    let unknown: Vec<String> = unknown.map(|server| server.server.clone()).collect();
+    (!unknown.is_empty()).then(|| {
+        format!(
+            "The CPU of {} is known only as a share of an unknown number of cores: it does not show whether slow calls \
+             compute or wait.",
+            super::servers(&unknown)
+        )
+    })
+}
+
 /// The servers that a suspect is slow on: its replicas by name, or those of its service by tier.
 fn servers_of<'a>(lead: &Suspect, changes: &'a ChangeReport) -> Vec<&'a ServerChanges> {
     let replicas: BTreeSet<&str> = lead.replicas.iter().map(String::as_str).collect();
@@ -105,7 +119,7 @@ pub(crate) struct CpuOfCalls {
 }
 
 impl CpuOfCalls {
-    /// `None` where the servers have too few samples before or since.
+    /// `None` where the servers have too few samples before or since, or where it is not known how many cores are in use.
     pub(crate) fn from_suspect(
         report: &Report,
         lead: &Suspect,
@@ -115,6 +129,9 @@ impl CpuOfCalls {
         let since = slow_since(lead, window.since);
         let seconds = window.until.since(since).non_negative().map(|length| length.ns() as f64 / 1e9)?;
         let servers: Vec<&ServerChanges> = servers_of(lead, changes);
+        if !servers.iter().all(|server| server.cores_known) {
+            return None;
+        }
         let used = servers.iter().map(|server| CoresUsed::since(server, since, window.until));
         let used = used.collect::<Option<Vec<CoresUsed>>>().filter(|used| !used.is_empty())?;
         let lost_ns: u64 = lead.affected.iter().map(|affected| affected.lost_ns).sum();
@@ -151,7 +168,7 @@ impl CpuOfCalls {
         let waits = self.more + margin < WAITS * self.lost;
         // A caller waits for its dependency; and waits of only some requests or of one replica have their own evidence.
         let is_for_all = is_everywhere && lead.attributes.is_empty();
-        let is_of_several = lead.replicas.len() > 1 && lead.attributes.is_empty();
+        let is_of_several = !super::traces::is_one_at_a_time(lead) && lead.attributes.is_empty();
         waits.then_some(match (lead.kind == "client", is_for_all) {
             (true, true) => (CauseClass::Dependency, 1.0),
             (false, true) => (CauseClass::Waiting, 3.0),

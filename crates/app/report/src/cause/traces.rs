@@ -35,9 +35,15 @@ pub(super) fn slow_replicas(report: &Report) -> String {
 
 fn only_slow(lead: &Suspect) -> String {
     let is = if lead.replicas.len() == 1 { "is" } else { "are" };
+    let order = if lead.in_succession { ", one after the other" } else { "" };
     let slow = super::servers(&lead.replicas);
     let all = numbers::counted(lead.replicas_seen, "replica");
-    format!("Only {slow} of {all} {is} slow.")
+    format!("Only {slow} of {all} {is} slow{order}.")
+}
+
+/// Whether never more than one replica is slow.
+pub(super) fn is_one_at_a_time(lead: &Suspect) -> bool {
+    lead.replicas.len() == 1 || lead.in_succession
 }
 
 #[derive(Default)]
@@ -135,12 +141,12 @@ impl Evidence {
         for replica in on_replicas.flat_map(|suspect| &suspect.replicas) {
             *operations.entry(replica).or_default() += 1;
         }
-        let [only] = lead.replicas.as_slice() else { return };
-        let (points, text) = match operations.get(only).copied().unwrap_or(1) {
+        let Some(replica) = lead.replicas.first().filter(|_| is_one_at_a_time(lead)) else { return };
+        let (points, text) = match operations.get(replica).copied().unwrap_or(1) {
             0 | 1 => (2.0, only_slow(lead)),
             several => {
                 let text =
-                    format!("{several} operations are slow on {} and not elsewhere.", names::quoted(only));
+                    format!("{several} operations are slow on {} and not elsewhere.", names::quoted(replica));
                 (if several >= SEVERAL { 4.0 } else { 2.0 }, text)
             }
         };

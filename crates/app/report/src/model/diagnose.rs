@@ -185,6 +185,9 @@ pub struct Suspect {
     pub replicas: Vec<String>,
     /// Replicas that ran it at all; 0 when not known.
     pub replicas_seen: u64,
+    /// With scope `replicas`: whether these are several, each of which ran after the one before, so that one at a time is slow.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub in_succession: bool,
     /// With scope `all`: whether there was too little to say that no replica stands out.
     pub scope_undecided: bool,
     /// Whether it is slower than its peers, than in the baseline, or than in the rest of the window; else it may be usual.

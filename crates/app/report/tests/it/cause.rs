@@ -82,6 +82,26 @@ fn calls_of_several_replicas_that_compute_no_longer_wait() {
 }
 
 #[test]
+fn replicas_that_are_slow_one_after_the_other_are_one_at_a_time() {
+    let mut replaced = slow(three_replicas(), 1.0, &["a", "b"]);
+    replaced.suspects[0].in_succession = true;
+    assert_eq!(class(&replaced, &[]), (CauseClass::Machine, 1));
+    let cause = conclude(&replaced, None, None).unwrap();
+    assert_eq!(cause.evidence[0].text, "Only a, b of 3 replicas are slow, one after the other.");
+}
+
+#[test]
+fn shares_of_an_unknown_number_of_cores_are_no_evidence_and_the_report_says_so() {
+    let mut report = slow(all_replicas(), 1.0, &[]);
+    let mut changes = samples(&report, &[]);
+    changes.servers.iter_mut().for_each(|server| server.cores_known = false);
+    report.conclude(OtherEvidence { changes: Some(&changes), ..OtherEvidence::default() });
+    assert_eq!(report.cause.as_ref().unwrap().class, CauseClass::Unknown);
+    let caution = report.cautions.iter().find(|caution| caution.contains("unknown number of cores"));
+    assert!(caution.is_some_and(|text| text.contains("CPU of a, b, c")), "{:?}", report.cautions);
+}
+
+#[test]
 fn cpu_beyond_that_of_the_calls_belongs_to_another_process() {
     let on_one = slow(three_replicas(), 0.05, &["a"]);
     assert_eq!(class(&on_one, &[("a", 1.0)]), (CauseClass::ForeignLoad, 1));

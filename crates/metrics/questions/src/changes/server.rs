@@ -36,6 +36,7 @@ pub(super) fn not_evaluated(
         server: server.server.clone(),
         tier: server.tier.clone(),
         cores: observed.observations.cores,
+        cores_known: observed.cores_known,
         windows: observed.observations.utilization.len() as u64,
         verdict: ChangeVerdict::InsufficientData,
         estimator: String::new(),

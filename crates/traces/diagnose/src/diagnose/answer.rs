@@ -124,6 +124,8 @@ pub(crate) struct Suspect {
     pub(crate) spread: Spread,
     /// Culprit replicas, the worst first; empty unless the spread is localized.
     pub(crate) culprits: Vec<ReplicaId>,
+    /// Whether there are several culprits, each of which ran after the one before.
+    pub(crate) in_succession: bool,
     /// All replicas that were compared.
     pub(crate) replicas: Vec<SuspectReplica>,
     /// Call-tree positions: `(category, position)`, ascending.
@@ -301,6 +303,7 @@ impl Suspect {
             hits: None,
             attributes: Vec::new(),
             load: None,
+            in_succession: false,
         }
     }
 }

@@ -79,6 +79,9 @@ pub struct ComparedSite {
 pub struct CallLevel {
     /// Median time of normal calls of its category, nanoseconds.
     pub usual_ns: f32,
+    /// Mean time of normal calls of its category, nanoseconds: times have long tails, so that sums of times beyond the median are too
+    /// large.
+    pub usual_mean_ns: f32,
     /// Whether it was hit.
     pub is_hit: bool,
     /// The probability that it was hit, 0 to 1; 0 or 1 where calls are not tested one by one, or few are hit.
@@ -255,13 +258,17 @@ impl SiteLevels {
 
     fn finish(self, site: &ComparedSite) -> Vec<CallLevel> {
         let is_new = matches!(site.normal, NormalCalls::New);
-        let level = |(index, (call, &is_hit)): (usize, (&WindowCall, &bool))| CallLevel {
-            usual_ns: if is_new { 0.0 } else { self.usual.of(call.category).median.exp() as f32 },
-            is_hit,
-            probability: match self.probabilities.get(index) {
-                Some(&probability) => probability as f32,
-                None => f32::from(is_hit),
-            },
+        let level = |(index, (call, &is_hit)): (usize, (&WindowCall, &bool))| {
+            let usual_ns = if is_new { 0.0 } else { self.usual.of(call.category).median.exp() };
+            CallLevel {
+                usual_ns: usual_ns as f32,
+                usual_mean_ns: (usual_ns * self.usual.mean_ratio) as f32,
+                is_hit,
+                probability: match self.probabilities.get(index) {
+                    Some(&probability) => probability as f32,
+                    None => f32::from(is_hit),
+                },
+            }
         };
         site.calls.iter().zip(&self.hit).enumerate().map(level).collect()
     }
@@ -271,6 +278,12 @@ impl SiteLevels {
 fn logs_of_judged(calls: &[WindowCall]) -> Vec<(u32, f64)> {
     let judged = calls.iter().filter(|call| call.is_judged);
     judged.map(|call| (call.category, log_ns(call.time_ns))).collect()
+}
+
+/// Mean of values over their median, by the logarithms of these ratios; 1 without any.
+fn mean_ratio(logs: &[f64]) -> f64 {
+    let sum: f64 = logs.iter().map(|log| log.exp()).sum();
+    if logs.is_empty() { 1.0 } else { sum / logs.len() as f64 }
 }
 
 /// Number of calls that are hit, by category.
@@ -302,6 +315,8 @@ struct UsualTimes {
     /// For other categories.
     pooled: CategoryLevel,
     tail: Tail,
+    /// Mean of the times over the median of their category.
+    mean_ratio: f64,
 }
 
 enum Tail {
@@ -376,6 +391,7 @@ impl UsualTimes {
             by_category: levels,
             pooled: CategoryLevel { median: overall, reach: pooled_reach, uncertainty: 1.0 },
             tail: Tail::Pareto(mean),
+            mean_ratio: mean_ratio(&ratios),
         }
     }
 
@@ -402,6 +418,7 @@ impl UsualTimes {
         }
         let mut all: Vec<f64> = logs.iter().map(|&(_, log)| log).collect();
         let pooled = bulk(&mut all, BULK_MIN);
+        let mean_ratio = mean_ratio(&ratios);
         let reach = if ratios.is_empty() { pooled.reach } else { bulk(&mut ratios, 1.0).reach };
         let blended = |(level, calls): (CategoryLevel, f64)| CategoryLevel {
             reach: (calls * level.reach + POOLED_CALLS * reach) / (calls + POOLED_CALLS),
@@ -411,6 +428,7 @@ impl UsualTimes {
             by_category: levels.into_iter().map(|level| level.map(blended)).collect(),
             pooled,
             tail: Tail::LogNormal,
+            mean_ratio,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Where time is spent, over all requests: the input of the default method.
 
 use laggard_model::{AttributeSetId, Fingerprint, OperationId, ReplicaId, Timestamp, TraceId};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Where requests spend time: in an operation, or between two operations.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -106,6 +106,29 @@ impl SiteTable {
     /// Sum of all latencies, each weighted, nanoseconds.
     pub fn latency_total_ns(&self) -> f64 {
         self.requests.iter().map(|request| request.latency_ns * f64::from(request.weight)).sum()
+    }
+
+    /// Whether of several replicas each ran an operation only after the one before: as far as a release lets an old and a new one run
+    /// together, a tenth of the shorter time may be of both.
+    pub fn ran_in_succession(&self, operation: OperationId, replicas: &[ReplicaId]) -> bool {
+        let mut ran: BTreeMap<ReplicaId, (u32, u32)> = BTreeMap::new();
+        let sites = self.by_site().filter(|(site, _)| site.operation() == operation);
+        for row in sites.flat_map(|(_, rows)| rows) {
+            for &replica in self.sets[row.set as usize].iter().filter(|replica| replicas.contains(replica)) {
+                let (first, last) = ran.entry(replica).or_insert((row.request, row.request));
+                (*first, *last) = ((*first).min(row.request), (*last).max(row.request));
+            }
+        }
+        let start = |request: u32| self.requests[request as usize].start;
+        let mut ran: Vec<(Timestamp, Timestamp)> =
+            ran.into_values().map(|(first, last)| (start(first), start(last))).collect();
+        ran.sort_unstable();
+        let follows = |pair: &[(Timestamp, Timestamp)]| {
+            let length = |(first, last): (Timestamp, Timestamp)| last.since(first).ns();
+            let shorter = length(pair[0]).min(length(pair[1]));
+            pair[0].1.since(pair[1].0).ns() <= shorter / 10
+        };
+        replicas.len() > 1 && ran.len() == replicas.len() && ran.windows(2).all(follows)
     }
 
     /// The requests that `keep` accepts, with their observations and the replicas that have any.

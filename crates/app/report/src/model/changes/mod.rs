@@ -154,8 +154,10 @@ pub struct ServerChanges {
     pub server: String,
     /// Its tier; empty when the samples name none.
     pub tier: String,
-    /// CPU capacity in cores that was assumed.
+    /// CPU capacity in cores.
     pub cores: f64,
+    /// Whether `cores` is known; otherwise it was assumed to be 1, and how many cores are in use is not known.
+    pub cores_known: bool,
     /// Windows with both counts and utilization: what was analyzed.
     pub windows: u64,
     /// The answer in one word.

@@ -7,7 +7,7 @@ use super::headline::{NAME_ROOM, quoted};
 use super::lead::{blamed, brief_onset, load, location, operation, requests_hit, times, widespread};
 use crate::cause::conclude;
 use crate::cause::kernel::may_be_calls_of_suspect;
-use crate::cause::samples::CpuOfCalls;
+use crate::cause::samples::{CpuOfCalls, without_cores};
 use crate::present::events;
 use crate::times::Calendar;
 use crate::{
@@ -39,6 +39,8 @@ impl Report {
     /// Concludes the kind of cause from this report and other evidence, and states everything clause by clause.
     pub fn conclude(&mut self, other: OtherEvidence<'_>) {
         self.cause = conclude(self, other.changes, other.kernel);
+        let caution = other.changes.and_then(|changes| without_cores(self, changes));
+        self.cautions.extend(caution);
         self.clauses = clauses(self, other);
     }
 }

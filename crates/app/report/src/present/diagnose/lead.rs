@@ -242,7 +242,8 @@ pub(super) fn location(suspect: &Suspect) -> String {
     if suspect.scope == Scope::Replicas && named > 0 {
         let names: Vec<String> = suspect.replicas.iter().map(|name| name.replace('`', "'")).collect();
         let list = names::list(&names, REPLICAS_NAMED, NAME_ROOM);
-        return format!("{} ({list})", some_replicas(named, suspect.replicas_seen));
+        let order = if suspect.in_succession { "; one after the other" } else { "" };
+        return format!("{} ({list}{order})", some_replicas(named, suspect.replicas_seen));
     }
     if suspect.scope_undecided && suspect.replicas_seen > 1 {
         return undecided(suspect.replicas_seen);

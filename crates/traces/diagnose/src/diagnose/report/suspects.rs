@@ -65,6 +65,7 @@ fn suspect(context: &Context<'_>, events: &SystemEvents, rank: u32, suspect: &Fo
         requests_seen: counts.seen,
         met: hits.and_then(|hits| hits.met),
         replicas_seen: suspect.replicas.len() as u64,
+        in_succession: suspect.in_succession,
         scope_undecided: suspect.spread == Spread::Undecided,
         categories,
         affected: hits.map_or_else(Vec::new, |hits| hits.affected.iter().map(affected).collect()),

@@ -103,6 +103,23 @@ fn all_calls_are_hit_if_all_are_slower() {
     }
 }
 
+/// Where all calls take twice as long, the time lost is the mean time of a normal call, which is longer than the median.
+#[test]
+fn times_beyond_the_usual_mean_add_up_to_what_was_added() {
+    let mut draw = Draw { sigma: 1.0, ..Draw::new(7) };
+    let normal = draw.normal(9_000);
+    let calls = draw.window(9_000, |_, usual| usual);
+    let added_ns: f64 = calls.iter().map(|call| f64::from(call.time_ns) / 2.0).sum();
+    let levels = find_hits(&[compared(calls.clone(), normal)]).remove(0);
+    let beyond = |usual_ns: fn(&CallLevel) -> f32| {
+        let hit = calls.iter().zip(&levels).filter(|(_, level)| level.is_hit);
+        hit.map(|(call, level)| f64::from(call.time_ns - usual_ns(level))).sum::<f64>() / added_ns
+    };
+    let (by_mean, by_median) = (beyond(|level| level.usual_mean_ns), beyond(|level| level.usual_ns));
+    assert!((0.95..1.1).contains(&by_mean), "{by_mean}");
+    assert!(by_median > 1.3, "{by_median}");
+}
+
 #[test]
 fn a_few_slow_calls_on_replicas_that_differ_a_little_do_not_make_all_calls_slow() {
     for seed in 0..20 {

@@ -139,3 +139,39 @@ fn calls_of_one_request_at_one_site_on_one_set_are_added_up() {
     assert_eq!(table.homes_of(op(2)).count(), 0);
     assert_eq!(table.latency_total_ns(), 400.0);
 }
+
+/// Three hundred requests whose first call ran on the replica that `replica` names.
+fn ran(replica: impl Fn(u64) -> usize) -> SiteTable {
+    let mut builder = SiteTableBuilder::default();
+    for number in 0..300 {
+        let request = SiteRequest {
+            start: Timestamp::from_unix_ns(number as i64),
+            trace: TraceId::from_value(u128::from(number) + 1),
+            latency_ns: 1.0,
+            category: 0,
+            weight: 1.0,
+            number: number as u32,
+            attributes: AttributeSetId::default(),
+        };
+        builder.request(Fingerprint::from_value(1), request);
+        let replicas = &[ReplicaId::from_index(replica(number))];
+        let site = Site::Operation(OperationId::from_index(0));
+        builder.spend(Spent { site, replicas, time_ns: 1.0, path_ns: 1.0 });
+    }
+    builder.finish(THREADS)
+}
+
+#[test]
+fn replicas_that_replaced_each_other_ran_in_succession() {
+    let replicas = [1, 2].map(ReplicaId::from_index);
+    let in_succession = |table: &SiteTable, replicas: &[ReplicaId]| {
+        table.ran_in_succession(OperationId::from_index(0), replicas)
+    };
+    let replaced = ran(|number| 1 + usize::from(number >= 100));
+    assert!(in_succession(&replaced, &replicas));
+    assert!(!in_succession(&replaced, &replicas[..1]), "only one");
+    assert!(!in_succession(&replaced, &[1, 3].map(ReplicaId::from_index)), "one never ran");
+    // The new one starts a little before the old one ends.
+    assert!(in_succession(&ran(|number| 1 + usize::from(number >= 110 || number == 104)), &replicas));
+    assert!(!in_succession(&ran(|number| 1 + number as usize % 2), &replicas));
+}

@@ -419,6 +419,7 @@ impl<'a> OutcomeStudy<'a> {
             sites: None,
             attributes: Vec::new(),
             load: None,
+            in_succession: false,
             hits: Some(HitFigures {
                 requests: RequestCounts {
                     hit: requests.len() as u64,

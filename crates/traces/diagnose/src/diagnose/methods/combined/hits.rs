@@ -59,6 +59,8 @@ pub(super) struct LeveledCall {
     call: SiteCall,
     /// Median time of normal calls of its category, nanoseconds; 0 if there were none.
     pub(super) usual_ns: f32,
+    /// Mean time of the same calls, nanoseconds.
+    usual_mean_ns: f32,
     /// Whether it can be hit.
     pub(super) is_judged: bool,
     pub(super) is_hit: bool,
@@ -66,9 +68,22 @@ pub(super) struct LeveledCall {
     probability: f32,
 }
 
+/// Time of a request's hit calls beyond the usual, nanoseconds.
+#[derive(Clone, Copy, Default)]
+struct RequestExcess {
+    /// Beyond the median, for the typical request.
+    effect_ns: f64,
+    /// Beyond the mean, for sums over requests.
+    lost_ns: f64,
+}
+
 impl LeveledCall {
     fn excess_ns(&self) -> f64 {
         f64::from(self.call.time_ns) - f64::from(self.usual_ns)
+    }
+
+    fn lost_ns(&self) -> f64 {
+        f64::from(self.call.time_ns) - f64::from(self.usual_mean_ns)
     }
 
     /// The logarithm of its time over the usual time.
@@ -103,9 +118,9 @@ impl HitStudy<'_> {
         suspect
     }
 
-    /// The excess of each hit request: the sum over its hit calls. Where most calls are hit by less than they vary anyway, it
-    /// is the median excess of its categories' calls: the sum of noise is above zero, as times have long tails.
-    fn excess_by_request(&self, calls: &[LeveledCall]) -> BTreeMap<u32, f64> {
+    /// The excess of each hit request: sums over its hit calls. Where most calls are hit by less than they vary anyway, it
+    /// is the median excess of its categories' calls: those that are found to be hit are the longer ones.
+    fn excess_by_request(&self, calls: &[LeveledCall]) -> BTreeMap<u32, RequestExcess> {
         let hits = || calls.iter().filter(|call| call.is_hit);
         let by_level = are_most_slower_by_little(calls);
         let category = |call: &LeveledCall| self.study.window.requests[call.call.request as usize].category;
@@ -115,10 +130,12 @@ impl HitStudy<'_> {
         }
         let levels: BTreeMap<u32, f64> =
             levels.into_iter().map(|(category, excess)| (category, median_of(&excess))).collect();
-        let mut excess: BTreeMap<u32, f64> = BTreeMap::new();
+        let mut excess: BTreeMap<u32, RequestExcess> = BTreeMap::new();
         for call in hits() {
-            let own_ns = levels.get(&category(call)).copied().unwrap_or_else(|| call.excess_ns());
-            *excess.entry(call.call.request).or_default() += own_ns;
+            let level = levels.get(&category(call)).copied();
+            let sums = excess.entry(call.call.request).or_default();
+            sums.effect_ns += level.unwrap_or_else(|| call.excess_ns());
+            sums.lost_ns += level.unwrap_or_else(|| call.lost_ns());
         }
         excess
     }
@@ -195,6 +212,7 @@ impl HitStudy<'_> {
         let leveled = |((call, level), compared): ((SiteCall, CallLevel), WindowCall)| LeveledCall {
             call,
             usual_ns: level.usual_ns,
+            usual_mean_ns: level.usual_mean_ns,
             is_judged: compared.is_judged,
             is_hit: level.is_hit,
             probability: level.probability,
@@ -211,7 +229,7 @@ impl HitStudy<'_> {
         &self,
         suspect: &Suspect,
         calls: &[LeveledCall],
-        excess_by_request: &BTreeMap<u32, f64>,
+        excess_by_request: &BTreeMap<u32, RequestExcess>,
     ) -> HitFigures {
         let requests = &self.study.window.requests;
         let mut seen: Vec<u32> = calls.iter().map(|call| call.call.request).collect();
@@ -223,7 +241,7 @@ impl HitStudy<'_> {
             hit_requests().map(|request| (request.latency_ns, request.trace)).collect();
         slowest.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         slowest.dedup_by_key(|&mut (_, trace)| trace);
-        let excess: Vec<f64> = excess_by_request.values().copied().collect();
+        let excess: Vec<f64> = excess_by_request.values().map(|excess| excess.effect_ns).collect();
         let start = |call: &&LeveledCall| requests[call.call.request as usize].start;
         let in_period = |incident: &Incident| {
             let period = incident.since..incident.until;
@@ -248,12 +266,16 @@ impl HitStudy<'_> {
     }
 
     /// The requests with a call that could be hit, and how much slower the hit ones make them.
-    fn met(&self, calls: &[LeveledCall], excess_by_request: &BTreeMap<u32, f64>) -> Option<MetRequests> {
+    fn met(
+        &self,
+        calls: &[LeveledCall],
+        excess_by_request: &BTreeMap<u32, RequestExcess>,
+    ) -> Option<MetRequests> {
         let requests = &self.study.window.requests;
         let judged = calls.iter().filter(|call| call.is_judged).map(|call| call.call.request);
         let met: BTreeSet<u32> =
             judged.filter(|&at| self.study.is_complete(&requests[at as usize])).collect();
-        slower_by(self.study, &met, |at| excess_by_request.get(&at).copied().unwrap_or(0.0))
+        slower_by(self.study, &met, |at| excess_by_request.get(&at).map_or(0.0, |excess| excess.lost_ns))
     }
 
     /// Share of the hit calls' excess that is on replicas which had just started.
@@ -273,7 +295,11 @@ impl HitStudy<'_> {
     }
 
     /// Categories of which more is hit than by chance, by lost time.
-    fn affected(&self, calls: &[LeveledCall], excess: &BTreeMap<u32, f64>) -> Vec<AffectedCategory> {
+    fn affected(
+        &self,
+        calls: &[LeveledCall],
+        excess: &BTreeMap<u32, RequestExcess>,
+    ) -> Vec<AffectedCategory> {
         let window = &self.study.window;
         // By number of the category: judged calls, hit calls, hit requests, lost time.
         let mut counts: BTreeMap<u32, (u64, u64, u64, f64)> = BTreeMap::new();
@@ -282,11 +308,11 @@ impl HitStudy<'_> {
             count.0 += 1;
             count.1 += u64::from(call.is_hit);
         }
-        for (&request, excess_ns) in excess {
+        for (&request, excess) in excess {
             let request = &window.requests[request as usize];
             let count = counts.entry(request.category).or_default();
             count.2 += 1;
-            count.3 += excess_ns * f64::from(request.weight);
+            count.3 += excess.lost_ns * f64::from(request.weight);
         }
         let (judged, hit) = counts.values().fold((0, 0), |sum, count| (sum.0 + count.0, sum.1 + count.1));
         let false_hits = FALSE_HITS_MAX * hit as f64;
@@ -362,7 +388,7 @@ impl HitStudy<'_> {
                 slow_calls: excess.len() as u64,
                 p_value: known.and_then(|known| known.p_value),
                 score: categories.len() as u64,
-                excess_total_ns: excess.iter().sum(),
+                excess_total_ns: hits().map(LeveledCall::lost_ns).sum(),
                 excess_median_ns: median_of(&excess),
                 factor: mean_factor(&calls),
             }

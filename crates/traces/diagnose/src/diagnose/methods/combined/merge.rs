@@ -95,6 +95,7 @@ fn merge(by_requests: Suspect, by_sites: Suspect) -> Suspect {
         hits: None,
         attributes: Vec::new(),
         load: None,
+        in_succession: false,
     }
 }
 

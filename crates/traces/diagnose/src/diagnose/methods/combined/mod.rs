@@ -103,7 +103,7 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
     attributes::name_attributes(&mut suspects, &study, &question.settings.sites);
     cautions
         .extend(incidents::unnamed(&study, &suspects).into_iter().chain(outcomes.frequent_errors(&suspects)));
-    suspects.iter_mut().for_each(|suspect| sites::decide_end(&study, suspect));
+    suspects.iter_mut().for_each(|suspect| sites::describe_culprits(&study, suspect));
     load::set_loads(&mut suspects, &outcomes);
     let excess_ns = suspects.iter().map(|suspect| suspect.excess.total_ns).fold(excess_ns, f64::max);
     MethodAnswer {

@@ -101,6 +101,7 @@ fn suspect(
         hits: None,
         attributes: Vec::new(),
         load: None,
+        in_succession: false,
     })
 }
 

@@ -75,6 +75,7 @@ impl Adapter<'_> {
             hits: None,
             attributes: Vec::new(),
             load: None,
+            in_succession: false,
         }
     }
 
@@ -209,9 +210,15 @@ pub(super) fn between(study: &SiteStudy, suspect: &SiteSuspect) -> Option<Betwee
     Some(between_operations(study, (caller, callee), end))
 }
 
+/// Decides what the culprits say about each other, and about the ends of a link.
+pub(super) fn describe_culprits(study: &SiteStudy, suspect: &mut Suspect) {
+    suspect.in_succession = study.window.ran_in_succession(suspect.operation, &suspect.culprits);
+    decide_end(study, suspect);
+}
+
 /// Where nothing else shows which end of a link is the cause, culprit replicas do, unless they run the operation at the other end
 /// as well.
-pub(super) fn decide_end(study: &SiteStudy, suspect: &mut Suspect) {
+fn decide_end(study: &SiteStudy, suspect: &mut Suspect) {
     let Some(between) = &mut suspect.between else { return };
     if between.end != LinkEnd::Unknown || suspect.culprits.is_empty() {
         return;
