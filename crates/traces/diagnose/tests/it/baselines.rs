@@ -103,7 +103,7 @@ fn check(report: &Report) {
     for (index, suspect) in report.suspects.iter().enumerate() {
         assert_eq!(suspect.rank as usize, index + 1);
         assert!(!suspect.evidence.is_empty(), "{suspect:?}");
-        let known = ["dispersion", "peers", "baseline", "period"];
+        let known = ["dispersion", "pattern", "peers", "baseline", "period"];
         assert!(suspect.evidence.iter().all(|word| known.contains(&word.as_str())), "{suspect:?}");
         let is_named = suspect.scope == Scope::Replicas || suspect.replicas_seen == 1;
         assert_eq!(is_named, !suspect.replicas.is_empty(), "{suspect:?}");
@@ -322,6 +322,22 @@ fn a_replica_that_is_slow_at_the_end_of_the_window_is_named() {
             "{names_replicas}"
         );
     }
+}
+
+#[test]
+fn calls_of_a_slow_replica_before_the_onset_are_not_hit() {
+    let late = |index: usize, pod: usize| Factors {
+        cart: if index >= 600 && pod == 2 { 2.0 } else { 1.0 },
+        ..USUAL
+    };
+    let [before, now] = [Shop { requests: 2400, ..BEFORE }, Shop { requests: 1200, from_s: 2400, ..NOW }];
+    let report =
+        diagnosed(&now.traces(late), Some(&before.traces(|_, _| USUAL)), &DiagnoseSettings::default());
+    let lead = report.suspects.first().expect("a suspect");
+    assert_eq!((name(lead), &lead.replicas[..]), ("cart add".into(), &["cart-2".to_owned()][..]));
+    assert!((1.8..2.2).contains(&lead.factor), "{}", lead.factor);
+    assert!((1.8..2.2).contains(&lead.culprits[0].factor), "{:?}", lead.culprits);
+    assert!((140..=155).contains(&lead.requests_hit), "{}", lead.requests_hit);
 }
 
 /// The replicas of the window ran in the last minutes of the baseline only, and were slow at first.

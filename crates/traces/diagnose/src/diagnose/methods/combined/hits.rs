@@ -416,7 +416,8 @@ impl HitStudy<'_> {
                 let mut set = sets[call.call.set as usize].iter();
                 set.any(|&replica| names.replica_name(replica) == culprit.replica)
             };
-            let own: Vec<LeveledCall> = calls.iter().filter(takes_part).copied().collect();
+            let can_be_hit = calls.iter().filter(|call| call.is_judged);
+            let own: Vec<LeveledCall> = can_be_hit.filter(takes_part).copied().collect();
             set_factor(culprit, &own);
         }
         figures.culprits.sort_by(|a, b| b.factor.total_cmp(&a.factor).then(a.replica.cmp(&b.replica)));

@@ -100,8 +100,7 @@ impl HitStudy<'_> {
         let in_period = |call: &SiteCall| periods.iter().any(|period| period.contains(&request(call).start));
         let since_onset = |call: &SiteCall| request(call).start >= onset;
         let is_judged = |call: &SiteCall| match reference {
-            Reference::Peers => is_in_group(call),
-            Reference::SameGroup => is_in_group(call) && since_onset(call),
+            Reference::Peers | Reference::SameGroup => is_in_group(call) && since_onset(call),
             Reference::Baseline if only_in_periods => in_period(call),
             Reference::Baseline => since_onset(call),
             Reference::OutsidePeriods => in_period(call),
