@@ -48,21 +48,18 @@ fn is_remote_callee(position: &CategoryPosition, own: u32, suspect: &Suspect, st
 /// The part of a suspect's excess that skewed clocks must be known to explain.
 const PROVEN_PART: f64 = 0.5;
 
-/// Whether the clocks of all culprits, or of one of its replicas where there are none, are known to disagree with those of
-/// replicas that they call, by half as much as their calls take longer: what is known is the least skew that is possible.
+/// Whether the clock of a replica of the operation is known to disagree with those of replicas that it calls, by half as much as the suspect's
+/// calls take longer: what is known is the least skew that is possible.
 fn have_skewed_clocks(suspect: &Suspect, study: &SiteStudy, question: &DiagnoseQuestion<'_>) -> bool {
     let names = question.requests.names();
-    let skewed: BTreeSet<&str> = (question.requests.clocks().pairs().iter())
-        .filter(|(_, bounds)| {
-            bounds.proven_skew().ns() as f64 >= (PROVEN_PART * suspect.excess.median_ns).max(1.0)
-        })
+    let least_ns = (PROVEN_PART * suspect.excess.median_ns).max(1.0);
+    let pairs = question.requests.clocks().pairs();
+    let skewed: BTreeSet<&str> = (pairs.iter())
+        .filter(|(_, bounds)| bounds.proven_skew().ns() as f64 >= least_ns)
         .map(|((caller, _), _)| names.replica_name(*caller))
         .collect();
-    let is_skewed = |replica: ReplicaId| skewed.contains(study.union.names().replica_name(replica));
-    match suspect.culprits.is_empty() {
-        false => suspect.culprits.iter().all(|&replica| is_skewed(replica)),
-        true => study.window.homes_of(suspect.operation).any(is_skewed),
-    }
+    let mut replicas = study.window.homes_of(suspect.operation);
+    replicas.any(|replica| skewed.contains(study.union.names().replica_name(replica)))
 }
 
 /// The part of the longer self times that a longer overlap of callees must be for clocks to explain them.
