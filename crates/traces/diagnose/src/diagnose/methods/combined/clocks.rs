@@ -1,63 +1,28 @@
 //! Suspects that skewed clocks could explain.
 
 use super::site_study::SiteStudy;
-use crate::diagnose::answer::{Evidence, SurveyResult, Suspect};
+use crate::diagnose::answer::{Evidence, Suspect};
 use crate::diagnose::question::DiagnoseQuestion;
 use crate::population::Selected;
 use crate::site_calls::each_call;
 use laggard_engine::RequestView;
-use laggard_localize::{CategoryPosition, Site, SiteTable, Spread};
+use laggard_localize::{Site, SiteTable, Spread};
 use laggard_model::{Fingerprint, OperationId, ReplicaId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Whether the clocks of the suspect's replicas and of those that they call are skewed so that the self time of the operation may only seem to be
-/// longer, than on other replicas or than in the baseline.
-pub(super) fn may_explain(
-    suspect: &Suspect,
-    surveyed: &SurveyResult,
-    study: &SiteStudy,
-    question: &DiagnoseQuestion<'_>,
-) -> bool {
-    let of_replicas = |kind: &Evidence| !matches!(kind, Evidence::Baseline | Evidence::Period);
-    let is_of_replicas = suspect.spread == Spread::Localized
-        && !study.changed_replicas.contains(&suspect.operation)
-        && suspect.evidence.iter().all(of_replicas);
-    waits_for_several(suspect, surveyed, study)
-        && have_skewed_clocks(suspect, study, question)
-        && overlap_may_explain(suspect, is_of_replicas, study, question)
+/// Whether skewed clocks may be why the self time of the operation seems to be longer than on other replicas, or than in the baseline: which part
+/// of a call several callees on other replicas cover is known from their clocks.
+pub(super) fn may_explain(suspect: &Suspect, study: &SiteStudy, question: &DiagnoseQuestion<'_>) -> bool {
+    have_skewed_clocks(suspect, study, question) && overlap_may_explain(suspect, study, question)
 }
 
-/// Whether the operation calls several operations of other services in one request: whether they run one after the other
-/// or at once is judged by their clocks, and with it the operation's self time.
-fn waits_for_several(suspect: &Suspect, surveyed: &SurveyResult, study: &SiteStudy) -> bool {
-    suspect.positions.iter().any(|&(category, own)| {
-        let category = &surveyed.categories[category];
-        let is_callee = |position: &CategoryPosition| is_remote_callee(position, own, suspect, study);
-        let remote: Vec<bool> = category.positions.iter().map(is_callee).collect();
-        let calls = category.calls.iter().filter(|call| remote[call.position as usize]).count();
-        let own_calls = category.calls.iter().filter(|call| call.position == own).count();
-        calls > own_calls
-    })
-}
-
-fn is_remote_callee(position: &CategoryPosition, own: u32, suspect: &Suspect, study: &SiteStudy) -> bool {
-    let service = |operation| study.union.names().service_of(operation);
-    position.parent == Some(own) && service(position.operation) != service(suspect.operation)
-}
-
-/// The part of a suspect's excess that skewed clocks must be known to explain.
-const PROVEN_PART: f64 = 0.5;
-
-/// Whether the clock of a replica of the operation is known to disagree with those of replicas that it calls, by half as much as the suspect's
-/// calls take longer: what is known is the least skew that is possible.
+/// Whether the clock of a replica of the operation is known to disagree with that of one that it calls. By how much does not matter: a callee
+/// that lies a little outside its caller is compared with no other one.
 fn have_skewed_clocks(suspect: &Suspect, study: &SiteStudy, question: &DiagnoseQuestion<'_>) -> bool {
     let names = question.requests.names();
-    let least_ns = (PROVEN_PART * suspect.excess.median_ns).max(1.0);
     let pairs = question.requests.clocks().pairs();
-    let skewed: BTreeSet<&str> = (pairs.iter())
-        .filter(|(_, bounds)| bounds.proven_skew().ns() as f64 >= least_ns)
-        .map(|((caller, _), _)| names.replica_name(*caller))
-        .collect();
+    let skewed = pairs.iter().filter(|(_, bounds)| !bounds.agree());
+    let skewed: BTreeSet<&str> = skewed.map(|((caller, _), _)| names.replica_name(*caller)).collect();
     let mut replicas = study.window.homes_of(suspect.operation);
     replicas.any(|replica| skewed.contains(study.union.names().replica_name(replica)))
 }
@@ -67,12 +32,11 @@ const OVERLAP_PART: f64 = 0.5;
 
 /// Whether the callees, as recorded, overlap for so much longer than those of the calls that the suspect's calls are compared with that
 /// clocks may be all there is. Durations are each measured by one clock: only when callees ran is judged by several.
-fn overlap_may_explain(
-    suspect: &Suspect,
-    is_of_replicas: bool,
-    study: &SiteStudy,
-    question: &DiagnoseQuestion<'_>,
-) -> bool {
+fn overlap_may_explain(suspect: &Suspect, study: &SiteStudy, question: &DiagnoseQuestion<'_>) -> bool {
+    let of_replicas = |kind: &Evidence| !matches!(kind, Evidence::Baseline | Evidence::Period);
+    let is_of_replicas = suspect.spread == Spread::Localized
+        && !study.changed_replicas.contains(&suspect.operation)
+        && suspect.evidence.iter().all(of_replicas);
     let is_culprit = |replica: ReplicaId| suspect.culprits.contains(&replica);
     let is_slow = |replica: ReplicaId| suspect.culprits.is_empty() || is_culprit(replica);
     let window = study.selected(&question.window(), 0);

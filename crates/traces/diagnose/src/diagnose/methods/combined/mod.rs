@@ -263,7 +263,7 @@ fn stands_out(
         || (suspect.spread == Spread::Localized && differs_steadily(suspect, study))
         || attributes::differs_by_service(study, suspect.operation)
         || is_concentrated(&slow_in_order(suspect, surveyed));
-    is_slower && !clocks::may_explain(suspect, surveyed, study, question)
+    is_slower && !clocks::may_explain(suspect, study, question)
 }
 
 /// Whether the suspect's culprits are slower than the other replicas throughout the window.
