@@ -48,10 +48,11 @@ fn overlap_may_explain(suspect: &Suspect, study: &SiteStudy, question: &Diagnose
         (Some(earlier), Some(baseline)) => {
             CallTimes::of(suspect.operation, &study.selected(&earlier, 1), baseline, |_| true)
         }
-        _ => return true,
+        // In one period and the rest of the window clocks are the same.
+        _ => return false,
     };
     let (longer_self_ns, longer_overlap_ns) = slow.longer_than(&usual);
-    longer_self_ns <= 0.0 || longer_overlap_ns >= OVERLAP_PART * longer_self_ns
+    longer_self_ns > 0.0 && longer_overlap_ns >= OVERLAP_PART * longer_self_ns
 }
 
 /// Sums over the calls of an operation, by category of the request.
