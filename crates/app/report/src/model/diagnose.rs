@@ -235,12 +235,11 @@ pub struct Suspect {
     pub behavior: Vec<BehaviorChange>,
     /// What speaks against it: `dispersion` (some requests are slower than others of their kind), `pattern`
     /// (some are slow in the same way, apart from the others), `peers` (some replicas are slower than others),
-    /// `baseline` (slower than in the baseline), `period` (slower in some periods than in the rest of the
-    /// window), `attribute` (slower for requests with one value of an attribute than for others),
-    /// `errors` (fails more often), `missing-calls` (no longer makes calls: it returns early),
-    /// `unprocessed-messages` (it has not processed messages to it, or not yet), `new-calls` and `more-calls` (calls other
-    /// operations for the first time, or more often), `some-replicas` (only some replicas perform it, although the others
-    /// run its callers).
+    /// `baseline` (slower than in the baseline), `period` (slower in some periods than in the rest of the window), `attribute`
+    /// (slower for requests with one value of an attribute than for others), `errors` (fails more often), `missing-calls` (no
+    /// longer makes calls: it returns early), `unprocessed-messages` (it has not processed messages to it, or not yet),
+    /// `new-calls` and `more-calls` (calls other operations for the first time, or more often), `some-replicas` (only some
+    /// replicas perform it, although the others run its callers).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,
     /// How much slower each culprit replica is than its peers, where they were compared; the strongest first.

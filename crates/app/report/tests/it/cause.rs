@@ -91,7 +91,7 @@ fn replicas_that_are_slow_one_after_the_other_are_one_at_a_time() {
 }
 
 #[test]
-fn shares_of_an_unknown_number_of_cores_are_no_evidence_and_the_report_says_so() {
+fn shares_of_an_unknown_number_of_cores_are_no_evidence_and_the_report_states_it() {
     let mut report = slow(all_replicas(), 1.0, &[]);
     let mut changes = samples(&report, &[]);
     changes.servers.iter_mut().for_each(|server| server.cores_known = false);
