@@ -64,14 +64,14 @@ fn spans(slow: Wait, has_threads: bool) -> String {
 
 /// CPU use of three single-core machines; on the second, another process uses half a core since the onset.
 fn cpu() -> String {
-    let mut text = "time_s,server,tier,utilization,count:buy\n".to_owned();
+    let mut text = "time_s,server,tier,cores,utilization,count:buy\n".to_owned();
     let start = START_NS / 1_000_000_000;
     let onset = start + ONSET * EVERY_S;
     for index in (start - 3_600..start + CALLS * EVERY_S).step_by(60) {
         for name in ["web-1", "web-2", "web-3"] {
             let more = if name == "web-2" && index >= onset { 0.5 } else { 0.0 };
             let noise = (index * 7_919 % 101) as f64 / 1e4;
-            text.push_str(&format!("{index},{name},shop,{:.4},10\n", 0.05 + noise + more));
+            text.push_str(&format!("{index},{name},shop,1,{:.4},10\n", 0.05 + noise + more));
         }
     }
     text
