@@ -145,8 +145,8 @@ impl Evidence {
         let (points, text) = match operations.get(replica).copied().unwrap_or(1) {
             0 | 1 => (2.0, only_slow(lead)),
             several => {
-                let text =
-                    format!("{several} operations are slow on {} and not elsewhere.", names::quoted(replica));
+                let slow = super::servers(&lead.replicas);
+                let text = format!("{several} operations are slow on {slow} and not elsewhere.");
                 (if several >= SEVERAL { 4.0 } else { 2.0 }, text)
             }
         };

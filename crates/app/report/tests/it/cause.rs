@@ -88,6 +88,9 @@ fn replicas_that_are_slow_one_after_the_other_are_one_at_a_time() {
     assert_eq!(class(&replaced, &[]), (CauseClass::Machine, 1));
     let cause = conclude(&replaced, None, None).unwrap();
     assert_eq!(cause.evidence[0].text, "Only a, b of 3 replicas are slow, one after the other.");
+    replaced.suspects.push(replaced.suspects[0].clone());
+    let cause = conclude(&replaced, None, None).unwrap();
+    assert_eq!(cause.evidence[0].text, "2 operations are slow on a, b and not elsewhere.");
 }
 
 #[test]
