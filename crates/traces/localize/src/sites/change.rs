@@ -392,23 +392,18 @@ fn blocks_of_both(
 }
 
 /// How much the mean latency of requests has changed, as a logarithm, tested as a site by itself is; `None` if one of both has too
-/// few requests.
-pub(crate) fn latency_shift(baseline: &SiteTable, window: &SiteTable) -> Option<LevelShift> {
+/// few requests. The observations are of whole requests.
+pub(crate) fn latency_shift(
+    (baseline, earlier): (&SiteTable, &[Observation]),
+    (window, now): (&SiteTable, &[Observation]),
+) -> Option<LevelShift> {
     let requests = (baseline.requests.len(), window.requests.len());
     if requests.0.min(requests.1) < ChangeSettings::default().requests_min {
         return None;
     }
-    let whole = |table: &SiteTable| -> Vec<Observation> {
-        let request = |(request, row): (u32, &SiteRequest)| {
-            let time_ns = row.latency_ns as f32;
-            Observation { request, set: 0, calls: 1, time_ns, path_ns: time_ns }
-        };
-        (0..).zip(&table.requests).map(request).collect()
-    };
     let blocks = Blocks::choose(requests.0, requests.1);
-    let (earlier, now) = (whole(baseline), whole(window));
     let (baseline, window) = (Keyed::new(baseline), Keyed::new(window));
-    let (before, after) = blocks_of_both((&baseline, &earlier), (&window, &now), &blocks)?;
+    let (before, after) = blocks_of_both((&baseline, earlier), (&window, now), &blocks)?;
     let (level, _) = level(&before, &after, &blocks, |block| block.mean)?;
     shifts(&[Some(level)])[0]
 }

@@ -1,46 +1,111 @@
 //! Whether requests got slower or the mix of requests changed.
 
 use crate::sites::change::latency_shift;
-use crate::sites::table::{SiteRequest, SiteTable};
+use crate::sites::table::{Observation, SiteRequest, SiteTable};
 use laggard_model::{Fingerprint, OperationId};
 use laggard_numeric::{mean, sample_std, student_upper_tail};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Mean latencies of the baseline's requests.
 pub struct UsualLatency<'a> {
     entries: &'a BTreeMap<Fingerprint, OperationId>,
-    /// Weighted time and number of requests.
-    by_shape: BTreeMap<Fingerprint, (f64, f64)>,
-    by_entry: BTreeMap<OperationId, (f64, f64)>,
+    by_shape: BTreeMap<Fingerprint, MeanLatency>,
+    /// By entry, of requests whose shape the baseline lacks.
+    unseen: BTreeMap<OperationId, f64>,
     overall_ns: f64,
 }
 
-impl UsualLatency<'_> {
-    /// Of the requests of a baseline. `entries` has the entry operation of shapes.
-    pub fn new<'a>(
-        baseline: &SiteTable,
-        entries: &'a BTreeMap<Fingerprint, OperationId>,
-    ) -> UsualLatency<'a> {
-        let mut by_shape: BTreeMap<Fingerprint, (f64, f64)> = BTreeMap::new();
-        for request in &baseline.requests {
-            let sum = by_shape.entry(baseline.categories[request.category as usize]).or_default();
-            sum.0 += f64::from(request.weight) * request.latency_ns;
-            sum.1 += f64::from(request.weight);
-        }
-        let mut by_entry: BTreeMap<OperationId, (f64, f64)> = BTreeMap::new();
-        for (entry, (time, count)) in by_shape.iter().filter_map(|(id, sum)| Some((entries.get(id)?, sum))) {
-            let sum = by_entry.entry(*entry).or_default();
-            *sum = (sum.0 + time, sum.1 + count);
-        }
-        UsualLatency { entries, by_shape, by_entry, overall_ns: mean_latency_ns(baseline) }
+#[derive(Clone, Copy, Default)]
+struct MeanLatency {
+    time_ns: f64,
+    weight: f64,
+    requests: usize,
+}
+
+impl MeanLatency {
+    fn add(&mut self, other: MeanLatency) {
+        self.time_ns += other.time_ns;
+        self.weight += other.weight;
+        self.requests += other.requests;
     }
 
-    /// The mean latency of requests of a shape, nanoseconds. Those whose shape the baseline lacks, such as requests that fail
-    /// early, are as usual as those of the same entry, or as all.
-    pub fn of(&self, shape: &Fingerprint) -> f64 {
-        let sum = self.by_shape.get(shape).or_else(|| self.by_entry.get(self.entries.get(shape)?));
-        sum.map_or(self.overall_ns, |(time, count)| time / count)
+    fn mean_ns(&self) -> f64 {
+        self.time_ns / self.weight
     }
+}
+
+/// Requests of one entry.
+#[derive(Default)]
+struct OfEntry {
+    /// Of the baseline, those that are the only ones of their shape, and the others.
+    unique: MeanLatency,
+    others: MeanLatency,
+    /// Weight of the window's requests, and of those whose shape the baseline lacks.
+    window: f64,
+    unseen: f64,
+}
+
+impl OfEntry {
+    /// How long requests whose shape the baseline lacks are expected to take, nanoseconds.
+    fn unseen_ns(&self) -> f64 {
+        let (unique, mut all) = (self.unique, self.others);
+        all.add(unique);
+        if unique.requests < UNIQUE_MIN || self.others.requests == 0 {
+            return all.mean_ns();
+        }
+        let by_chance = (unique.weight / all.weight * self.window / self.unseen).min(1.0);
+        by_chance * unique.mean_ns() + (1.0 - by_chance) * self.others.mean_ns()
+    }
+}
+
+/// Fewest requests of an entry with a shape of their own that show how long another one takes.
+const UNIQUE_MIN: usize = 20;
+
+impl UsualLatency<'_> {
+    /// Of the requests of a baseline, for those of a window. `entries` has the entry operation of shapes.
+    pub fn new<'a>(
+        baseline: &SiteTable,
+        window: &SiteTable,
+        entries: &'a BTreeMap<Fingerprint, OperationId>,
+    ) -> UsualLatency<'a> {
+        let by_shape = by_shape(baseline);
+        let mut by_entry: BTreeMap<OperationId, OfEntry> = BTreeMap::new();
+        for (shape, sum) in &by_shape {
+            let Some(&entry) = entries.get(shape) else { continue };
+            let of_entry = by_entry.entry(entry).or_default();
+            if sum.requests == 1 { of_entry.unique.add(*sum) } else { of_entry.others.add(*sum) }
+        }
+        for (shape, sum) in self::by_shape(window) {
+            let Some(of_entry) = entries.get(&shape).and_then(|entry| by_entry.get_mut(entry)) else {
+                continue;
+            };
+            of_entry.window += sum.weight;
+            of_entry.unseen += if by_shape.contains_key(&shape) { 0.0 } else { sum.weight };
+        }
+        let unseen = by_entry.iter().map(|(&entry, of_entry)| (entry, of_entry.unseen_ns())).collect();
+        UsualLatency { entries, by_shape, unseen, overall_ns: mean_latency_ns(baseline) }
+    }
+
+    /// The mean latency of requests of a shape, nanoseconds. Of the requests whose shape the baseline lacks, a share is
+    /// expected by chance: that of requests that are the only ones of their shape in the baseline (Good, *Biometrika* 40,
+    /// 1953). They take as long as these: of many shapes, rare ones have the most calls. Further ones, such as requests that
+    /// fail early now, replace others of the same entry, or of all entries.
+    pub fn of(&self, shape: &Fingerprint) -> f64 {
+        let unseen = || self.unseen.get(self.entries.get(shape)?).copied();
+        let known = self.by_shape.get(shape).map(MeanLatency::mean_ns);
+        known.or_else(unseen).unwrap_or(self.overall_ns)
+    }
+}
+
+fn by_shape(table: &SiteTable) -> BTreeMap<Fingerprint, MeanLatency> {
+    let mut by_shape: BTreeMap<Fingerprint, MeanLatency> = BTreeMap::new();
+    for request in &table.requests {
+        let shape = table.categories[request.category as usize];
+        let weight = f64::from(request.weight);
+        let of_one = MeanLatency { time_ns: weight * request.latency_ns, weight, requests: 1 };
+        by_shape.entry(shape).or_default().add(of_one);
+    }
+    by_shape
 }
 
 fn mean_latency_ns(table: &SiteTable) -> f64 {
@@ -72,9 +137,32 @@ pub fn latency_change(baseline: &SiteTable, window: &SiteTable, usual: &UsualLat
         is_unusual(out.slower_mean_ns, &batch_means(baseline, window.requests.len(), &by_category));
     let expected_ns = out.window_mean_ns - out.slower_mean_ns;
     let is_material = out.slower_mean_ns >= MATERIAL_PART_MIN * expected_ns;
-    out.is_certain = is_material
-        && latency_shift(baseline, window).is_some_and(|shift| shift.p_value(0.0) <= CERTAIN_LEVEL);
+    let (earlier, now) = comparable_requests(baseline, window);
+    let shift = latency_shift((baseline, &earlier), (window, &now));
+    out.is_certain = is_material && shift.is_some_and(|shift| shift.p_value(0.0) <= CERTAIN_LEVEL);
     out
+}
+
+/// Requests of baseline and window, each as one observation. Those of shapes that only one of both has are left out if the others are enough: they
+/// are not the same requests.
+fn comparable_requests(baseline: &SiteTable, window: &SiteTable) -> (Vec<Observation>, Vec<Observation>) {
+    let shape = |table: &SiteTable, row: &SiteRequest| table.categories[row.category as usize];
+    let shapes = |table: &SiteTable| -> BTreeSet<Fingerprint> {
+        table.requests.iter().map(|row| shape(table, row)).collect()
+    };
+    let observations = |table: &SiteTable, known: Option<&BTreeSet<Fingerprint>>| -> Vec<Observation> {
+        let is_known = |row: &SiteRequest| known.is_none_or(|known| known.contains(&shape(table, row)));
+        let observation = |(request, row): (u32, &SiteRequest)| {
+            let time_ns = row.latency_ns as f32;
+            Observation { request, set: 0, calls: 1, time_ns, path_ns: time_ns }
+        };
+        (0..).zip(&table.requests).filter(|(_, row)| is_known(row)).map(observation).collect()
+    };
+    let now = observations(window, Some(&shapes(baseline)));
+    if now.len() as f64 >= KNOWN_SHARE_MIN * window.requests.len() as f64 {
+        return (observations(baseline, Some(&shapes(window))), now);
+    }
+    (observations(baseline, None), observations(window, None))
 }
 
 /// How much longer requests take than expected in every batch of a number of requests, nanoseconds.
@@ -94,6 +182,8 @@ fn batch_means(table: &SiteTable, batch: usize, expected: &[f64]) -> Vec<f64> {
 const MATERIAL_PART_MIN: f64 = 0.05;
 /// … and their level differs at this one-sided level.
 const CERTAIN_LEVEL: f64 = 0.005;
+/// From this share of the window's requests on, those of shapes that the baseline has show whether requests are slower.
+const KNOWN_SHARE_MIN: f64 = 0.5;
 /// Fewest batches that show how much a mean varies.
 const BATCHES_MIN: usize = 3;
 /// One-sided level of the test of the mean.
@@ -115,8 +205,8 @@ pub struct LatencyChange {
     pub baseline_mean_ns: f64,
     /// Mean latency of the window, nanoseconds.
     pub window_mean_ns: f64,
-    /// Sum over the window's requests of latency minus the mean of baseline requests of the same shape (of the same entry,
-    /// or else of all, for shapes that the baseline lacks), nanoseconds.
+    /// Sum over the window's requests of latency minus the mean of baseline requests of the same shape ([`UsualLatency::of`]
+    /// for shapes that the baseline lacks), nanoseconds.
     pub slower_ns: f64,
     /// Sum attributed to the mix of shapes, nanoseconds.
     pub mix_ns: f64,

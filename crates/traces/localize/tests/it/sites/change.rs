@@ -116,7 +116,7 @@ fn requests_are_certainly_slower_only_by_more_than_they_vary() {
             let before = Load::default().table(&mut random, 1_600, |_, _| 1.0);
             let slow = |_: usize, request: usize| if request.is_multiple_of(5) { factor } else { 1.0 };
             let after = Load::default().table(&mut random, 400, slow);
-            latency_change(&before, &after, &UsualLatency::new(&before, &BTreeMap::new())).is_certain
+            latency_change(&before, &after, &UsualLatency::new(&before, &after, &BTreeMap::new())).is_certain
         };
         (0..100).filter(is_certain).count()
     };
@@ -126,7 +126,7 @@ fn requests_are_certainly_slower_only_by_more_than_they_vary() {
     let before = Load::default().table(&mut random, 1_600, |_, _| 1.0);
     let giant = |_: usize, request: usize| if request == 77 { 500.0 } else { 1.0 };
     let after = Load::default().table(&mut random, 400, giant);
-    let change = latency_change(&before, &after, &UsualLatency::new(&before, &BTreeMap::new()));
+    let change = latency_change(&before, &after, &UsualLatency::new(&before, &after, &BTreeMap::new()));
     assert!(change.slower_mean_ns > 0.5 * change.baseline_mean_ns && !change.is_certain, "{change:?}");
 }
 
@@ -140,7 +140,7 @@ fn a_different_mix_of_categories_is_not_slower() {
         found += usize::from(
             compare_sites(&before, &after, &[], &settings(), THREADS).iter().any(|change| change.slower),
         );
-        let change = latency_change(&before, &after, &UsualLatency::new(&before, &BTreeMap::new()));
+        let change = latency_change(&before, &after, &UsualLatency::new(&before, &after, &BTreeMap::new()));
         let whole = change.window_mean_ns - change.baseline_mean_ns;
         assert!((change.slower_mean_ns + change.mix_mean_ns - whole).abs() < 1e-6 * whole);
         assert!(change.mix_mean_ns > 0.8 * whole && change.mix_mean_ns < 1.2 * whole, "{change:?}");
@@ -170,10 +170,77 @@ fn requests_of_a_new_shape_are_compared_with_those_of_the_same_entry() {
     let after = table([1, 3], vec![request(0, 100.0), request(1, 4.0)]);
     let entry = |category: u128, entry| (Fingerprint::from_value(category), OperationId::from_index(entry));
     let entries = BTreeMap::from([entry(1, 0), entry(2, 1), entry(3, 1)]);
-    let change = latency_change(&before, &after, &UsualLatency::new(&before, &entries));
+    let change = latency_change(&before, &after, &UsualLatency::new(&before, &after, &entries));
     assert_eq!((change.slower_mean_ns, change.mix_mean_ns), (-3.0, 0.0));
-    let unknown = latency_change(&before, &after, &UsualLatency::new(&before, &BTreeMap::new()));
+    let unknown = latency_change(&before, &after, &UsualLatency::new(&before, &after, &BTreeMap::new()));
     assert_eq!((unknown.slower_mean_ns, unknown.mix_mean_ns), (-25.5, 22.5));
+}
+
+/// One request in seven has a shape of its own, with more calls than the others.
+#[test]
+fn requests_of_many_shapes_are_not_slower_because_shapes_are_new() {
+    let mut certain = 0;
+    for seed in 0..60 {
+        let mut random = Random(9_900 + seed);
+        let mut table = |from: u32, requests: u32| {
+            let latencies = (0..requests).map(|at| {
+                let usual = if at % 7 == 0 { 250.0 } else { 40.0 };
+                (at, usual * (0.3 * random.normal()).exp())
+            });
+            let request = |(at, latency_ns): (u32, f64)| SiteRequest {
+                start: Timestamp::from_unix_ns(i64::from(from + at)),
+                trace: TraceId::from_value(u128::from(from + at) + 1),
+                latency_ns,
+                category: if at % 7 == 0 { at / 7 + 1 } else { 0 },
+                weight: 1.0,
+                number: at,
+                attributes: AttributeSetId::from_index(0),
+            };
+            let shape = |category: u32| {
+                Fingerprint::from_value(u128::from(category + from * u32::from(category > 0)) + 1)
+            };
+            SiteTable {
+                categories: (0..=requests / 7 + 1).map(shape).collect(),
+                requests: latencies.map(request).collect(),
+                ..SiteTable::default()
+            }
+        };
+        let (before, after) = (table(1_000_000, 2_100), table(2_000_000, 700));
+        let all = before.categories.iter().chain(&after.categories);
+        let entries = all.map(|&shape| (shape, OperationId::from_index(0))).collect();
+        let change = latency_change(&before, &after, &UsualLatency::new(&before, &after, &entries));
+        assert!(change.slower_mean_ns.abs() < 0.1 * change.baseline_mean_ns, "{change:?}");
+        certain += usize::from(change.is_certain);
+    }
+    assert!(certain <= 1, "{certain} of 60");
+}
+
+/// One request in five of the baseline has a shape of its own and takes ten times as long. All of the window have new shapes.
+#[test]
+fn requests_are_not_faster_because_a_release_changed_all_shapes() {
+    let table = |from: u128, requests: Vec<(u32, f64)>| SiteTable {
+        categories: (0..100).map(|category| Fingerprint::from_value(from + category)).collect(),
+        requests: (0..)
+            .zip(requests)
+            .map(|(number, (category, latency_ns))| SiteRequest {
+                start: Timestamp::from_unix_ns(i64::from(number)),
+                trace: TraceId::from_value(from + u128::from(number)),
+                latency_ns,
+                category,
+                weight: 1.0,
+                number,
+                attributes: AttributeSetId::from_index(0),
+            })
+            .collect(),
+        ..SiteTable::default()
+    };
+    let request = |at: u32| if at % 5 == 0 { (1 + at / 5, 1_000.0) } else { (0, 100.0) };
+    let before = table(1_000, (0..200).map(request).collect());
+    let after = table(2_000, (0..200).map(request).collect());
+    let shapes = before.categories.iter().chain(&after.categories);
+    let entries = shapes.map(|&shape| (shape, OperationId::from_index(0))).collect();
+    let change = latency_change(&before, &after, &UsualLatency::new(&before, &after, &entries));
+    assert_eq!((change.slower_mean_ns, change.mix_mean_ns), (0.0, 0.0));
 }
 
 #[test]
@@ -233,7 +300,7 @@ fn too_few_requests_are_not_compared() {
     assert!(compare_sites(&none, &ten, &[], &settings(), THREADS).is_empty());
     assert!(compare_sites(&none, &none, &[], &settings(), THREADS).is_empty());
     assert_eq!(compare_sites(&ten, &ten, &[], &settings(), THREADS).len(), 4);
-    let change = latency_change(&none, &none, &UsualLatency::new(&none, &BTreeMap::new()));
+    let change = latency_change(&none, &none, &UsualLatency::new(&none, &none, &BTreeMap::new()));
     assert!(change.slower_mean_ns == 0.0 && change.mix_mean_ns == 0.0);
 }
 

@@ -136,7 +136,8 @@ impl SiteStudy {
         let shifted = baseline.as_ref().map_or_else(Shifted::default, |baseline| {
             shifted_suspects(baseline, &window, &services, settings, threads)
         });
-        let usual = baseline.as_ref().map(|baseline| (baseline, UsualLatency::new(baseline, entries)));
+        let usual =
+            baseline.as_ref().map(|baseline| (baseline, UsualLatency::new(baseline, &window, entries)));
         let mut study = SiteStudy {
             shifted: shifted.suspects,
             widespread: shifted.widespread,
