@@ -2,6 +2,7 @@
 //! `lab/experiments/examples/accuracy.rs`; their figures are in `docs/accuracy.md`.
 
 use crate::simulated::{Incident, THREADS, incident};
+use crate::sites::traces_of;
 use laggard_diagnose::{DiagnoseMethod, DiagnoseSettings, RequestSelection, diagnose};
 use laggard_engine::LocalEngine;
 use laggard_localize::{CloudDiagSettings, Mode};
@@ -9,6 +10,7 @@ use laggard_model::Timestamp;
 use laggard_report::{ClusterRole, InputFacts, LinkEnd, Report, Scope, Verdict};
 use laggard_simulate::{Scenario, Settings};
 use std::collections::BTreeSet;
+use std::fmt::Write;
 
 fn small(scenario: Scenario, seed: u64) -> Settings {
     Settings { requests_per_service: 600, categories_per_service: 3, ..Settings::new(scenario, seed) }
@@ -230,6 +232,49 @@ fn principal_components_in_the_papers_form_run_to_the_end() {
 fn only_service(service: &str) -> DiagnoseSettings {
     let selection = RequestSelection { service: Some(service.to_owned()), ..RequestSelection::default() };
     DiagnoseSettings { selection, ..DiagnoseSettings::default() }
+}
+
+/// A request a second for 70 minutes; one of three replicas of the callee takes twice as long in ten of them. On average it is 1.1 times as slow as
+/// its peers.
+#[test]
+fn a_replica_that_is_slow_for_a_part_of_the_window_is_named_with_the_period() {
+    let traces = |slow: std::ops::Range<u64>| {
+        let mut text = String::new();
+        for second in 0..4_200_u64 {
+            let start = second * 1_000_000_000;
+            let usual = 4_000_000 + (second * 7_919) % 997 * 1_000;
+            let is_slow = second % 3 == 1 && slow.contains(&(second / 60));
+            let time = if is_slow { 2 * usual } else { usual };
+            writeln!(text, "{} a - api/buy@api-1 {start}..{} server", second + 1, start + 2_000_000 + time)
+                .unwrap();
+            let from = start + 1_000_000;
+            writeln!(
+                text,
+                "{} b a stock/take@stock-{} {from}..{} server",
+                second + 1,
+                second % 3,
+                from + time
+            )
+            .unwrap();
+        }
+        traces_of(text.lines())
+    };
+    let settings = DiagnoseSettings::default();
+    let engine = LocalEngine::new(THREADS);
+    let report =
+        |slow| diagnose(&traces(slow), None, &InputFacts::default(), &settings, engine.clone()).unwrap();
+    assert_eq!(report(0..0).verdict, Verdict::Healthy);
+    let report = report(40..50);
+    assert_eq!(report.verdict, Verdict::Suspects, "{}", report.headline);
+    let lead = &report.suspects[0];
+    assert_eq!((&*lead.service, &*lead.operation, lead.scope), ("stock", "take", Scope::Replicas));
+    assert_eq!(blamed(&report), BTreeSet::from(["stock-1"]));
+    assert!((1.9..2.1).contains(&lead.factor), "{}", lead.factor);
+    // A third of the requests of ten minutes.
+    assert!((190..=205).contains(&lead.requests_hit), "{}", lead.requests_hit);
+    let [period] = report.incidents.as_slice() else { panic!("{:?}", report.incidents) };
+    let minutes = [period.time.since, period.time.until].map(|time| time.unix_ns() / 60_000_000_000);
+    assert_eq!(minutes, [40, 50]);
 }
 
 #[test]

@@ -19,7 +19,7 @@ use crate::sites::drift::{Level, LevelShift, Noise, relative_shifts, shifts};
 use crate::sites::load_effect::{LoadEffect, common_times, loads};
 use crate::sites::per_category::Keyed;
 use crate::sites::slow_share::{SlowCalls, SlowShare, find_slow_calls};
-use crate::sites::table::{Observation, Site, SiteRequest, SiteTable};
+use crate::sites::table::{Observation, Site, SiteTable};
 use crate::sites::usual_level::{BLOCK_SPREAD_MIN, Usual, usual_level};
 use laggard_model::{OperationId, ServiceId};
 use laggard_numeric::{

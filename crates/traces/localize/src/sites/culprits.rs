@@ -112,7 +112,7 @@ enum Model {
     Rates,
 }
 
-struct Search {
+pub(crate) struct Search {
     model: Model,
     replicas: Vec<ReplicaId>,
     /// Moments of the observations of every distinct set.
@@ -129,17 +129,36 @@ const WINSOR_SHARES_MAX: usize = 16_384;
 /// Minimum spread: with times that hardly vary any difference would be significant.
 const SPREAD_MIN: f64 = 0.01;
 
-impl Search {
-    fn new(shares: &[Share], sets: &[Vec<ReplicaId>]) -> Search {
+/// Log ratios relative to their median, clamped.
+pub(crate) struct Winsorized {
+    middle: f64,
+    reach: f64,
+}
+
+impl Winsorized {
+    pub(crate) fn of(shares: &[Share]) -> Winsorized {
         let sampled = spread_evenly(shares.len(), WINSOR_SHARES_MAX);
         let mut values: Vec<f64> = sampled.map(|index| shares[index].log_ratio).collect();
         let middle = median(&mut values);
-        let reach = WINSOR_MAD * mad(&values, middle).max(SPREAD_MIN);
+        Winsorized { middle, reach: WINSOR_MAD * mad(&values, middle).max(SPREAD_MIN) }
+    }
+
+    pub(crate) fn moments(&self, share: &Share) -> Moments {
+        let value = (share.log_ratio - self.middle).clamp(-self.reach, self.reach);
+        Moments { count: 1.0, sum: value, squares: value * value }
+    }
+}
+
+impl Search {
+    fn new(shares: &[Share], sets: &[Vec<ReplicaId>]) -> Search {
+        let values = Winsorized::of(shares);
         let mut moments = vec![Moments::default(); sets.len()];
-        for share in shares {
-            let value = share.log_ratio.clamp(middle - reach, middle + reach) - middle;
-            moments[share.set as usize].add(Moments { count: 1.0, sum: value, squares: value * value });
-        }
+        shares.iter().for_each(|share| moments[share.set as usize].add(values.moments(share)));
+        Search::of_times(moments, sets)
+    }
+
+    /// Over the moments of the log times of each set.
+    pub(crate) fn of_times(moments: Vec<Moments>, sets: &[Vec<ReplicaId>]) -> Search {
         Search::over(moments, sets, Model::Times)
     }
 
@@ -156,7 +175,7 @@ impl Search {
         Search { model, replicas, sets: moments, member, total }
     }
 
-    fn culprits(&self, choices: usize, settings: &CulpritSettings) -> Vec<Culprit> {
+    pub(crate) fn culprits(&self, choices: usize, settings: &CulpritSettings) -> Vec<Culprit> {
         let replicas = self.replicas.len();
         if replicas < 2 {
             return Vec::new();

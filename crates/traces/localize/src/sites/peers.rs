@@ -153,8 +153,8 @@ impl Beside {
 }
 
 /// Each observation's mean call against the median of its category, as a logarithm, in the order of the rows.
-struct LogRatios {
-    shares: Vec<Share>,
+pub(crate) struct LogRatios {
+    pub(crate) shares: Vec<Share>,
     /// Number of the category of each share; index into `sizes`.
     categories: Vec<u32>,
     /// Number of observations of each category.
@@ -174,7 +174,7 @@ impl LogRatios {
     }
 }
 
-fn log_ratios(table: &Keyed<'_>, rows: &[Observation]) -> LogRatios {
+pub(crate) fn log_ratios(table: &Keyed<'_>, rows: &[Observation]) -> LogRatios {
     let mut sizes: PerCategory<usize> = PerCategory::new(table);
     let mut shares = Vec::with_capacity(rows.len());
     let mut categories = Vec::with_capacity(rows.len());

@@ -1,8 +1,12 @@
 //! Slow periods inside a window.
 
 use super::{Load, Random, THREADS};
-use laggard_localize::{Bins, Incident, ScanSettings, SiteTable, find_incidents};
-use laggard_model::{Nanos, Timestamp};
+use laggard_localize::{
+    Bins, Incident, ScanSettings, SiteSettings, SiteTable, find_incidents, find_replica_periods,
+};
+use laggard_model::{Nanos, OperationId, ReplicaId, Timestamp};
+use std::collections::BTreeSet;
+use std::ops::Range;
 
 fn incidents_of(table: &SiteTable) -> Vec<Incident> {
     find_incidents(table, &ScanSettings::default(), THREADS)
@@ -160,4 +164,42 @@ fn sampling_weights_do_not_make_a_slow_period() {
         request.weight = if at % 2 == 0 { 1.0 } else { 20.0 };
     }
     assert_eq!(periods(&table), []);
+}
+
+/// A request a second on three replicas in turn; one of them is slower at one site in some minutes.
+fn on_three_replicas(seed: u64, minutes: usize, slow: Range<usize>, factor: f64) -> SiteTable {
+    let at = |site: usize, request: usize| {
+        let is_slow = site == 1 && request % 3 == 2 && slow.contains(&(request / 60));
+        if is_slow { factor } else { 1.0 }
+    };
+    let mut table = Load { sites: 3, ..Load::default() }.table(&mut Random(seed), minutes * 60, at);
+    table.sets = (0..3).map(|at| vec![ReplicaId::from_index(at)]).collect();
+    table.rows.iter_mut().flatten().for_each(|row| row.set = row.request % 3);
+    table
+}
+
+fn replica_periods_of(table: &SiteTable) -> Vec<Range<Timestamp>> {
+    find_replica_periods(table, &BTreeSet::new(), &SiteSettings::default(), THREADS)
+}
+
+#[test]
+fn a_replica_that_is_slow_for_a_part_of_the_window_is_found_with_its_period() {
+    for (seed, minutes, slow) in [(1, 60, 40..52), (2, 240, 100..120), (3, 40, 0..10), (4, 100, 80..100)] {
+        let table = on_three_replicas(seed, minutes, slow.clone(), 2.0);
+        let found = replica_periods_of(&table);
+        let [period] = found.as_slice() else { panic!("seed {seed}: {found:?}") };
+        let off = |time: Timestamp, expected: usize| time.since(minute(expected as i64)).magnitude();
+        let off = off(period.start, slow.start).max(off(period.end, slow.end));
+        assert!(off <= Nanos::from_secs(120), "seed {seed}: {period:?}");
+        let known = BTreeSet::from([OperationId::from_index(1)]);
+        assert_eq!(find_replica_periods(&table, &known, &SiteSettings::default(), THREADS), []);
+    }
+}
+
+#[test]
+fn replicas_that_are_slow_throughout_or_not_at_all_have_no_period() {
+    for seed in 0..40 {
+        assert_eq!(replica_periods_of(&on_three_replicas(500 + seed, 60, 0..60, 2.0)), []);
+        assert_eq!(replica_periods_of(&on_three_replicas(600 + seed, 60, 0..60, 1.0)), []);
+    }
 }

@@ -14,7 +14,9 @@ pub(super) fn evidence_by_operation(
 ) -> BTreeMap<OperationId, BTreeSet<Evidence>> {
     let named = dispersed.iter().chain(patterned);
     let named = named.flat_map(|suspect| suspect.evidence.iter().map(|&kind| (suspect.operation, kind)));
-    let peers = study.uneven.iter().map(|suspect| (suspect.operation, Evidence::Peers));
+    let peers =
+        study.uneven.iter().map(|suspect| suspect.operation).chain(study.uneven_in_periods.iter().copied());
+    let peers = peers.map(|operation| (operation, Evidence::Peers));
     let baseline = study.shifted.iter().map(|suspect| (suspect.operation, Evidence::Baseline));
     let periods = study.incidents.iter().flat_map(|(_, suspects)| suspects);
     let periods = periods.map(|suspect| (suspect.operation, Evidence::Period));

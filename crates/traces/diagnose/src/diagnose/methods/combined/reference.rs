@@ -97,9 +97,11 @@ impl HitStudy<'_> {
         let onset = onset.map_or(Timestamp::MIN, |onset| onset.earliest);
         let has = |kind: Evidence| suspect.evidence.contains(&kind);
         let only_in_periods = has(Evidence::Period) && !has(Evidence::Baseline);
+        let culprits_in_periods = self.study.uneven_in_periods.contains(&suspect.operation);
         let in_period = |call: &SiteCall| periods.iter().any(|period| period.contains(&request(call).start));
         let since_onset = |call: &SiteCall| request(call).start >= onset;
         let is_judged = |call: &SiteCall| match reference {
+            Reference::Peers if culprits_in_periods => is_in_group(call) && in_period(call),
             Reference::Peers | Reference::SameGroup => is_in_group(call) && since_onset(call),
             Reference::Baseline if only_in_periods => in_period(call),
             Reference::Baseline => since_onset(call),

@@ -1,6 +1,7 @@
 //! Comparison of the sites of the window, the baseline and slow periods.
 
 use super::attributes::{self, AttributeValues, UnevenValue};
+use super::incidents;
 use crate::call_gaps::{CallGaps, Side, call_gaps};
 use crate::diagnose::question::DiagnoseQuestion;
 use crate::diagnose::settings::BaselineChoice;
@@ -10,7 +11,7 @@ use crate::site_fold::SiteFold;
 use laggard_assembly::ShapeRule;
 use laggard_engine::{ShapeCategory, incomplete_category};
 use laggard_localize::{
-    FirstCalls, Incident, LatencyChange, Shifted, Site, SiteRequest, SiteSuspect, SiteTable, UsualLatency,
+    Incident, LatencyChange, Shifted, Site, SiteRequest, SiteSuspect, SiteTable, UsualLatency,
     WidespreadSlowdown, changed_replica_suspects, find_incidents, find_onset, join_suspects, latency_change,
     shifted_suspects, uneven_suspects,
 };
@@ -47,6 +48,8 @@ pub(crate) struct SiteStudy {
     pub(crate) standing: Vec<OperationId>,
     /// Slow periods with their suspects; without any where nothing is slow, or no slower than in the baseline.
     pub(crate) incidents: Vec<(Incident, Vec<SiteSuspect>)>,
+    /// Operations that are slower on some replicas than on others in periods only.
+    pub(crate) uneven_in_periods: BTreeSet<OperationId>,
     pub(crate) change: Option<LatencyChange>,
     /// Mean latency in the baseline of each category of the window, nanoseconds; empty without a baseline.
     pub(crate) usual_latency_ns: Vec<f64>,
@@ -145,6 +148,7 @@ impl SiteStudy {
             changed_replicas: BTreeSet::new(),
             standing: Vec::new(),
             incidents: Vec::new(),
+            uneven_in_periods: BTreeSet::new(),
             change: usual.as_ref().map(|(baseline, usual)| latency_change(baseline, &window, usual)),
             usual_latency_ns: usual.as_ref().map_or_else(Vec::new, |(_, usual)| {
                 window.categories.iter().map(|category| usual.of(category)).collect()
@@ -160,8 +164,9 @@ impl SiteStudy {
             timeline,
             left_out,
         };
+        let mut before = Vec::new();
         if let Some(baseline) = &study.baseline {
-            let before = uneven_suspects(baseline, settings, threads);
+            before = uneven_suspects(baseline, settings, threads);
             study.standing = remove_standing(&mut study.uneven, &before);
             let known: BTreeSet<OperationId> = study.uneven.iter().map(|known| known.operation).collect();
             let changed = changed_replica_suspects(baseline, &study.window, settings, threads);
@@ -171,10 +176,16 @@ impl SiteStudy {
             study.uneven = join_suspects(std::mem::take(&mut study.uneven));
             study.standing.retain(|operation| study.uneven.iter().all(|known| known.operation != *operation));
         }
+        let uneven = study.uneven.iter().chain(&before).map(|suspect| suspect.operation).collect();
         study.incidents = match &study.baseline {
-            Some(baseline) => incidents_against_baseline(&study.window, baseline, &services, question),
-            None => incidents(&study.window, &services, question),
+            Some(baseline) => incidents::against_baseline(&study.window, baseline, &services, question),
+            None => incidents::slow_periods(&study.window, &services, question),
         };
+        let of_replicas =
+            incidents::replica_periods(&study.window, study.baseline.as_ref(), &uneven, question);
+        let suspects = of_replicas.iter().flat_map(|(_, suspects)| suspects);
+        study.uneven_in_periods = suspects.map(|suspect| suspect.operation).collect();
+        incidents::add_replica_periods(&mut study.incidents, of_replicas);
         let explained = study.uneven.iter().map(|suspect| suspect.operation);
         let explained: BTreeSet<OperationId> = explained.chain(study.standing.iter().copied()).collect();
         study.uneven_values = attributes::uneven(
@@ -349,7 +360,7 @@ fn leave_out_incidents(
 }
 
 /// A culprit is standing when its factor in the baseline was at least this part of the current one, on the log scale.
-const STANDING_PART: f64 = 0.5;
+pub(super) const STANDING_PART: f64 = 0.5;
 
 /// Removes culprits that were culprits in the baseline; returns operations without any left.
 fn remove_standing(uneven: &mut Vec<SiteSuspect>, before: &[SiteSuspect]) -> Vec<OperationId> {
@@ -367,93 +378,4 @@ fn remove_standing(uneven: &mut Vec<SiteSuspect>, before: &[SiteSuspect]) -> Vec
         .collect();
     uneven.retain(|suspect| !suspect.culprits.is_empty());
     standing.into_iter().collect()
-}
-
-/// Slow bins of a period that is reported in a comparison with a baseline: jobs and caches make single minutes slow all the
-/// time.
-const BINS_MIN: usize = 2;
-
-/// Slow periods with the operations that are slower there than outside all of them and than in the baseline, unless the baseline
-/// has periods in which they are as slow.
-fn incidents_against_baseline(
-    window: &SiteTable,
-    baseline: &SiteTable,
-    services: &[ServiceId],
-    question: &DiagnoseQuestion<'_>,
-) -> Vec<(Incident, Vec<SiteSuspect>)> {
-    let enough = question.settings.sites.change.requests_min;
-    if window.requests.len().min(baseline.requests.len()) < enough {
-        return Vec::new();
-    }
-    let mut found = incidents(window, services, question);
-    found
-        .iter_mut()
-        .filter(|(incident, _)| incident.bins < BINS_MIN)
-        .for_each(|(_, suspects)| suspects.clear());
-    for (incident, suspects) in found.iter_mut().filter(|(_, suspects)| !suspects.is_empty()) {
-        let (inside, numbers) = part_of(window, incident);
-        let threads = question.engine.threads();
-        let mut slower =
-            shifted_suspects(baseline, &inside, services, &question.settings.sites, threads).suspects;
-        slower.retain(|now| suspects.iter().any(|suspect| suspect.operation == now.operation));
-        for suspect in &mut slower {
-            suspect.hit.iter_mut().for_each(|request| *request = numbers[*request as usize]);
-        }
-        *suspects = slower;
-    }
-    if found.iter().any(|(_, suspects)| !suspects.is_empty()) {
-        let usual: Vec<SiteSuspect> =
-            incidents(baseline, services, question).into_iter().flat_map(|(_, suspects)| suspects).collect();
-        let is_usual = |now: &SiteSuspect| {
-            let mut before = usual.iter().filter(|before| before.operation == now.operation);
-            before.any(|before| before.factor.ln() >= STANDING_PART * now.factor.ln())
-        };
-        found.iter_mut().for_each(|(_, suspects)| suspects.retain(|suspect| !is_usual(suspect)));
-    }
-    found
-}
-
-/// The requests of a slow period, and their numbers in the window.
-fn part_of(window: &SiteTable, incident: &Incident) -> (SiteTable, Vec<u32>) {
-    let within = |request: &SiteRequest| (incident.since..incident.until).contains(&request.start);
-    let numbered = window.requests.iter().zip(0..).filter(|(request, _)| within(request));
-    (window.only(within), numbered.map(|(_, number)| number).collect())
-}
-
-/// Slow periods, each compared with the time outside all of them.
-fn incidents(
-    window: &SiteTable,
-    services: &[ServiceId],
-    question: &DiagnoseQuestion<'_>,
-) -> Vec<(Incident, Vec<SiteSuspect>)> {
-    let settings = &question.settings.sites;
-    let periods = find_incidents(window, &settings.scan, question.engine.threads());
-    let within = |incident: &Incident, request: &SiteRequest| {
-        (incident.since..incident.until).contains(&request.start)
-    };
-    if periods.is_empty() {
-        return Vec::new();
-    }
-    let outside = window.only(|request| !periods.iter().any(|incident| within(incident, request)));
-    let first_calls = FirstCalls::new(window, None);
-    let study = |incident: &Incident| {
-        // Requests in the period's table have other numbers; hits are mapped back to those of the window.
-        let (inside, numbers) = part_of(window, incident);
-        let shifted = shifted_suspects(&outside, &inside, services, settings, question.engine.threads());
-        let mut suspects = shifted.suspects;
-        let total: f64 = suspects.iter().map(|suspect| suspect.excess_ns).sum();
-        suspects.retain(|suspect| suspect.excess_ns >= settings.share_min * total);
-        for suspect in &mut suspects {
-            suspect.hit.iter_mut().for_each(|request| *request = numbers[*request as usize]);
-        }
-        let is_cold_start =
-            |suspect: &SiteSuspect| first_calls.explain(incident, window, &suspect.sites, &suspect.hit);
-        suspects.retain(|suspect| !is_cold_start(suspect));
-        let onset = suspects.first().and_then(|lead| {
-            let length = incident.until.since(incident.since).magnitude();
-            find_onset(window, lead.sites[0], incident.since.minus(length), incident.until)
-        });
-        (Incident { onset, ..incident.clone() }, suspects)
-    };
-    periods.iter().map(study).collect()
 }
