@@ -154,11 +154,11 @@ impl Search {
         let values = Winsorized::of(shares);
         let mut moments = vec![Moments::default(); sets.len()];
         shares.iter().for_each(|share| moments[share.set as usize].add(values.moments(share)));
-        Search::of_times(moments, sets)
+        Search::from_times(moments, sets)
     }
 
     /// Over the moments of the log times of each set.
-    pub(crate) fn of_times(moments: Vec<Moments>, sets: &[Vec<ReplicaId>]) -> Search {
+    pub(crate) fn from_times(moments: Vec<Moments>, sets: &[Vec<ReplicaId>]) -> Search {
         Search::over(moments, sets, Model::Times)
     }
 

@@ -110,7 +110,7 @@ impl Scan<'_> {
             for unit in &units[part.clone()] {
                 moments.iter_mut().zip(unit).for_each(|(sum, unit)| sum.add(*unit));
             }
-            Search::of_times(moments, &sets).culprits(self.choices, self.settings)
+            Search::from_times(moments, &sets).culprits(self.choices, self.settings)
         };
         if !culprits(&(0..UNITS)).is_empty() {
             return None;

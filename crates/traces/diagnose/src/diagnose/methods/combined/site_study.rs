@@ -176,16 +176,7 @@ impl SiteStudy {
             study.uneven = join_suspects(std::mem::take(&mut study.uneven));
             study.standing.retain(|operation| study.uneven.iter().all(|known| known.operation != *operation));
         }
-        let uneven = study.uneven.iter().chain(&before).map(|suspect| suspect.operation).collect();
-        study.incidents = match &study.baseline {
-            Some(baseline) => incidents::against_baseline(&study.window, baseline, &services, question),
-            None => incidents::slow_periods(&study.window, &services, question),
-        };
-        let of_replicas =
-            incidents::replica_periods(&study.window, study.baseline.as_ref(), &uneven, question);
-        let suspects = of_replicas.iter().flat_map(|(_, suspects)| suspects);
-        study.uneven_in_periods = suspects.map(|suspect| suspect.operation).collect();
-        incidents::add_replica_periods(&mut study.incidents, of_replicas);
+        study.set_incidents(&before, &services, question);
         let explained = study.uneven.iter().map(|suspect| suspect.operation);
         let explained: BTreeSet<OperationId> = explained.chain(study.standing.iter().copied()).collect();
         study.uneven_values = attributes::uneven(
@@ -198,6 +189,26 @@ impl SiteStudy {
             threads,
         );
         study
+    }
+
+    /// Sets slow periods. `before` are operations that were uneven in the baseline.
+    fn set_incidents(
+        &mut self,
+        before: &[SiteSuspect],
+        services: &[ServiceId],
+        question: &DiagnoseQuestion<'_>,
+    ) {
+        let (window, baseline) = (&self.window, self.baseline.as_ref());
+        let mut found = match baseline {
+            Some(baseline) => incidents::against_baseline(window, baseline, services, question),
+            None => incidents::slow_periods(window, services, question),
+        };
+        let uneven = self.uneven.iter().chain(before).map(|suspect| suspect.operation).collect();
+        let of_replicas = incidents::replica_periods(window, baseline, &uneven, question);
+        let suspects = of_replicas.iter().flat_map(|(_, suspects)| suspects);
+        self.uneven_in_periods = suspects.map(|suspect| suspect.operation).collect();
+        incidents::add_replica_periods(&mut found, of_replicas);
+        self.incidents = found;
     }
 
     /// The calls of the window at a site.
