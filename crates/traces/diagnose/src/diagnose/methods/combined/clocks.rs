@@ -33,7 +33,10 @@ const OVERLAP_PART: f64 = 0.5;
 /// Whether the callees, as recorded, overlap for so much longer than those of the calls that the suspect's calls are compared with that
 /// clocks may be all there is. Durations are each measured by one clock: only when callees ran is judged by several.
 fn overlap_may_explain(suspect: &Suspect, study: &SiteStudy, question: &DiagnoseQuestion<'_>) -> bool {
-    let of_replicas = |kind: &Evidence| !matches!(kind, Evidence::Baseline | Evidence::Period);
+    let of_replicas = |kind: &Evidence| match kind {
+        Evidence::Period => study.uneven_in_periods.contains(&suspect.operation),
+        kind => *kind != Evidence::Baseline,
+    };
     let is_of_replicas = suspect.spread == Spread::Localized
         && !study.changed_replicas.contains(&suspect.operation)
         && suspect.evidence.iter().all(of_replicas);
