@@ -53,7 +53,7 @@ pub use latency_change::{LatencyChange, UsualLatency, latency_change};
 pub use long_calls::long_calls_rose;
 pub use onset::{find_onset, find_rate_onset};
 pub use peers::{UnevenSite, find_uneven_sites};
-pub use replica_periods::find_replica_periods;
+pub use replica_periods::{ReplicaPeriod, find_replica_periods};
 pub use slow_share::SlowCalls;
 pub use steady::are_steadily_slower;
 pub use table::{Observation, Site, SiteRequest, SiteTable};

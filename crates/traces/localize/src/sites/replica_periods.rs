@@ -9,7 +9,7 @@ use crate::sites::judge::SiteSettings;
 use crate::sites::moments::Moments;
 use crate::sites::peers::{compared_sites, log_ratios};
 use crate::sites::per_category::Keyed;
-use crate::sites::table::{Observation, SiteTable};
+use crate::sites::table::{Observation, Site, SiteTable};
 use laggard_model::{OperationId, ReplicaId, Timestamp};
 use laggard_parallel::parallel_map;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,25 +22,41 @@ const UNITS: usize = 32;
 const PART_BINS_MIN: usize = 8;
 /// Shorter periods are not reported.
 const PERIOD_BINS_MIN: usize = 4;
+/// Who is slow for more of the window than this is slow in the window as a whole.
+const PERIOD_PART_MAX: f64 = 0.75;
+/// The parts of the window that are examined, the most evident ones first. Those around the first calls of a replica have no period.
+const PARTS_TRIED_MAX: usize = 4;
 
-/// Periods in which some replicas are slower than their peers, in order of time; periods that overlap are joined. Sites of the
-/// operations in `known` are left out.
+/// A period in which replicas are slower than their peers.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ReplicaPeriod {
+    /// Its time, in whole bins.
+    pub time: Range<Timestamp>,
+    /// Operations that are slow on some replicas in it; of a link, the callee.
+    pub operations: BTreeSet<OperationId>,
+}
+
+/// Periods in which some replicas are slower than their peers, in order of time, with the operations that are; periods that overlap are
+/// joined. Sites of the operations in `known` are left out.
 pub fn find_replica_periods(
     table: &SiteTable,
     known: &BTreeSet<OperationId>,
     settings: &SiteSettings,
     threads: NonZeroUsize,
-) -> Vec<Range<Timestamp>> {
+) -> Vec<ReplicaPeriod> {
     let Some(bins) = Bins::of(table, settings.scan.bin) else { return Vec::new() };
     let parts = parts(bins.requests.len());
     if parts.is_empty() {
         return Vec::new();
     }
     let sites = compared_sites(table).into_iter().filter(|(site, _)| !known.contains(&site.operation()));
-    let sites: Vec<&[Observation]> = sites.map(|(_, rows)| rows).collect();
+    let sites: Vec<(Site, &[Observation])> = sites.collect();
     let choices = sites.len() * parts.len();
     let scan = Scan { table, keyed: Keyed::new(table), bins, parts, choices, settings: &settings.culprits };
-    let found = parallel_map(&sites, threads, |rows| scan.period(rows));
+    let found = parallel_map(&sites, threads, |&(site, rows)| {
+        let operations = BTreeSet::from([site.operation()]);
+        scan.period(rows).map(|time| ReplicaPeriod { time, operations })
+    });
     joined(found.into_iter().flatten().collect())
 }
 
@@ -54,12 +70,15 @@ fn parts(bins: usize) -> Vec<Range<usize>> {
     lengths.flat_map(of_length).collect()
 }
 
-fn joined(mut periods: Vec<Range<Timestamp>>) -> Vec<Range<Timestamp>> {
-    periods.sort_by_key(|period| (period.start, period.end));
-    let mut out: Vec<Range<Timestamp>> = Vec::new();
+fn joined(mut periods: Vec<ReplicaPeriod>) -> Vec<ReplicaPeriod> {
+    periods.sort_by_key(|period| (period.time.start, period.time.end));
+    let mut out: Vec<ReplicaPeriod> = Vec::new();
     for period in periods {
         match out.last_mut() {
-            Some(last) if period.start < last.end => last.end = last.end.max(period.end),
+            Some(last) if period.time.start < last.time.end => {
+                last.time.end = last.time.end.max(period.time.end);
+                last.operations.extend(period.operations);
+            }
             _ => out.push(period),
         }
     }
@@ -112,29 +131,38 @@ impl Scan<'_> {
             }
             Search::from_times(moments, &sets).culprits(self.choices, self.settings)
         };
-        if !culprits(&(0..UNITS)).is_empty() {
-            return None;
-        }
         let evidence = |culprits: &[Culprit]| -> f64 {
             culprits.iter().map(|culprit| culprit.observations as f64 * culprit.factor.ln().powi(2)).sum()
         };
-        let found = self.parts.iter().map(culprits).filter(|culprits| !culprits.is_empty());
-        let culprits = found.max_by(|a, b| evidence(a).total_cmp(&evidence(b)))?;
+        let mut found: Vec<Vec<Culprit>> = self.parts.iter().map(culprits).collect();
+        found.retain(|culprits| !culprits.is_empty());
+        found.sort_by(|a, b| evidence(b).total_cmp(&evidence(a)));
+        let observations: Vec<(&Observation, Moments)> =
+            rows.iter().zip(&ratios.shares).map(|(row, share)| (row, values.moments(share))).collect();
+        found.iter().take(PARTS_TRIED_MAX).find_map(|culprits| self.slow_bins(&observations, culprits))
+    }
+
+    /// When culprits are slow. What raises a bin above the middle between the normal level and theirs speaks for it.
+    fn slow_bins(
+        &self,
+        observations: &[(&Observation, Moments)],
+        culprits: &[Culprit],
+    ) -> Option<Range<Timestamp>> {
         let is_slow = |row: &Observation| {
             let set = &self.table.sets[row.set as usize];
             culprits.iter().any(|culprit| set.contains(&culprit.replica))
         };
         let mut normal = Moments::default();
-        let shares = || rows.iter().zip(&ratios.shares);
-        shares().filter(|(row, _)| !is_slow(row)).for_each(|(_, share)| normal.add(values.moments(share)));
-        // What raises a bin above the middle between both levels speaks for it.
+        observations.iter().filter(|(row, _)| !is_slow(row)).for_each(|(_, value)| normal.add(*value));
         let middle = normal.mean() + 0.5 * culprits[0].factor.ln();
+        let bins = self.bins.requests.len();
         let mut raised = vec![0.0; bins];
-        for (row, share) in shares().filter(|(row, _)| is_slow(row)) {
-            raised[self.bin_of(row)] += values.moments(share).sum - middle;
+        for (row, value) in observations.iter().filter(|(row, _)| is_slow(row)) {
+            raised[self.bin_of(row)] += value.sum - middle;
         }
         let slow = largest_sum(&raised);
-        (slow.len() >= PERIOD_BINS_MIN).then(|| self.bins.start_of(slow.start)..self.bins.start_of(slow.end))
+        let is_period = slow.len() >= PERIOD_BINS_MIN && slow.len() as f64 <= PERIOD_PART_MAX * bins as f64;
+        is_period.then(|| self.bins.start_of(slow.start)..self.bins.start_of(slow.end))
     }
 }
 
@@ -176,8 +204,13 @@ mod tests {
 
     #[test]
     fn overlapping_periods_are_joined() {
-        let period = |from: i64, to: i64| Timestamp::from_unix_ns(from)..Timestamp::from_unix_ns(to);
-        let all = vec![period(50, 60), period(10, 20), period(15, 30), period(30, 40)];
-        assert_eq!(joined(all), [period(10, 30), period(30, 40), period(50, 60)]);
+        let period = |from: i64, to: i64, operations: &[usize]| ReplicaPeriod {
+            time: Timestamp::from_unix_ns(from)..Timestamp::from_unix_ns(to),
+            operations: operations.iter().map(|&at| OperationId::from_index(at)).collect(),
+        };
+        let all =
+            vec![period(50, 60, &[1]), period(10, 20, &[2]), period(15, 30, &[1]), period(30, 40, &[3])];
+        let joined = joined(all);
+        assert_eq!(joined, [period(10, 30, &[1, 2]), period(30, 40, &[3]), period(50, 60, &[1])]);
     }
 }

@@ -179,7 +179,10 @@ fn on_three_replicas(seed: u64, minutes: usize, slow: Range<usize>, factor: f64)
 }
 
 fn replica_periods_of(table: &SiteTable) -> Vec<Range<Timestamp>> {
-    find_replica_periods(table, &BTreeSet::new(), &SiteSettings::default(), THREADS)
+    let found = find_replica_periods(table, &BTreeSet::new(), &SiteSettings::default(), THREADS);
+    let slow = BTreeSet::from([OperationId::from_index(1)]);
+    assert!(found.iter().all(|period| period.operations == slow), "{found:?}");
+    found.into_iter().map(|period| period.time).collect()
 }
 
 #[test]

@@ -5,8 +5,8 @@ use super::sites::{between, onset};
 use crate::diagnose::answer::{Effect, Suspect};
 use crate::diagnose::question::DiagnoseQuestion;
 use laggard_localize::{
-    FirstCalls, Incident, SiteRequest, SiteSuspect, SiteTable, find_incidents, find_onset,
-    find_replica_periods, shifted_suspects, uneven_suspects,
+    FirstCalls, Incident, ReplicaPeriod, SiteRequest, SiteSuspect, SiteTable, changed_replica_suspects,
+    find_incidents, find_onset, find_replica_periods, join_suspects, shifted_suspects, uneven_suspects,
 };
 use laggard_model::{OperationId, ServiceId, Timestamp};
 use laggard_report::{IncidentSuspect, Window};
@@ -191,9 +191,9 @@ pub(super) fn replica_periods(
     known: &BTreeSet<OperationId>,
     question: &DiagnoseQuestion<'_>,
 ) -> Vec<(Incident, Vec<SiteSuspect>)> {
-    let mut found = replica_periods_of(window, known, question);
-    if let Some(baseline) = baseline.filter(|_| !found.is_empty()) {
-        let usual = replica_periods_of(baseline, &BTreeSet::new(), question);
+    let mut found = replica_periods_of(window, baseline, known, question);
+    if let Some(baseline) = baseline.filter(|_| found.iter().any(|(_, suspects)| !suspects.is_empty())) {
+        let usual = replica_periods_of(baseline, None, &BTreeSet::new(), question);
         remove_usual(&mut found, &usual);
     }
     found.retain(|(_, suspects)| !suspects.is_empty());
@@ -202,15 +202,22 @@ pub(super) fn replica_periods(
 
 fn replica_periods_of(
     window: &SiteTable,
+    baseline: Option<&SiteTable>,
     known: &BTreeSet<OperationId>,
     question: &DiagnoseQuestion<'_>,
 ) -> Vec<(Incident, Vec<SiteSuspect>)> {
     let (settings, threads) = (&question.settings.sites, question.engine.threads());
     let first_calls = FirstCalls::new(window, None);
-    let study = |time: Range<Timestamp>| {
+    let study = |ReplicaPeriod { time, operations }: ReplicaPeriod| {
         let (inside, numbers) = part_of(window, &time);
         let mut suspects = uneven_suspects(&inside, settings, threads);
         suspects.retain(|suspect| !known.contains(&suspect.operation));
+        // A difference that is too small to matter by itself does if it is new.
+        let mut changed = baseline
+            .map_or_else(Vec::new, |baseline| changed_replica_suspects(baseline, &inside, settings, threads));
+        changed.retain(|suspect| suspect.sites.iter().any(|site| operations.contains(&site.operation())));
+        suspects.extend(changed);
+        suspects = join_suspects(suspects);
         number_hits(&mut suspects, &numbers);
         let excess_ns: f64 = suspects.iter().map(|suspect| suspect.excess_ns).sum();
         let hit: BTreeSet<u32> = suspects.iter().flat_map(|suspect| suspect.hit.iter().copied()).collect();
