@@ -11,8 +11,9 @@ use crate::sites::peers::{compared_sites, log_ratios};
 use crate::sites::per_category::Keyed;
 use crate::sites::table::{Observation, Site, SiteTable};
 use laggard_model::{OperationId, ReplicaId, Timestamp};
+use laggard_numeric::spread_evenly;
 use laggard_parallel::parallel_map;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
@@ -24,6 +25,8 @@ const PART_BINS_MIN: usize = 8;
 const PERIOD_BINS_MIN: usize = 4;
 /// Who is slow for more of the window than this is slow in the window as a whole.
 const PERIOD_PART_MAX: f64 = 0.75;
+/// Observations of a site, evenly drawn, that show where replicas may differ; whether they do is judged by all of them.
+const OBSERVATIONS_MAX: usize = 16_384;
 /// The parts of the window that are examined, the most evident ones first. Those around the first calls of a replica have no period.
 const PARTS_TRIED_MAX: usize = 4;
 
@@ -102,27 +105,24 @@ impl Scan<'_> {
     }
 
     fn period(&self, rows: &[Observation]) -> Option<Range<Timestamp>> {
-        if rows.len() < self.settings.observations_min {
+        let rows: Vec<Observation> =
+            spread_evenly(rows.len(), OBSERVATIONS_MAX).map(|index| rows[index]).collect();
+        let mut numbers: Vec<u32> = rows.iter().map(|row| row.set).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        if rows.len() < self.settings.observations_min || numbers.len() < 2 {
             return None;
         }
-        let mut numbers: BTreeMap<u32, usize> = BTreeMap::new();
-        let mut sets: Vec<Vec<ReplicaId>> = Vec::new();
-        for row in rows {
-            numbers.entry(row.set).or_insert_with(|| {
-                sets.push(self.table.sets[row.set as usize].clone());
-                sets.len() - 1
-            });
-        }
-        if sets.len() < 2 {
-            return None;
-        }
-        let ratios = log_ratios(&self.keyed, rows);
+        let sets: Vec<Vec<ReplicaId>> =
+            numbers.iter().map(|&set| self.table.sets[set as usize].clone()).collect();
+        let ratios = log_ratios(&self.keyed, &rows);
         let values = Winsorized::of(&ratios.shares);
         let mut units = vec![vec![Moments::default(); sets.len()]; UNITS];
         let bins = self.bins.requests.len();
         for (row, share) in rows.iter().zip(&ratios.shares) {
             let unit = self.bin_of(row) * UNITS / bins;
-            units[unit][numbers[&row.set]].add(values.moments(share));
+            let set = numbers.binary_search(&row.set).expect("of all sets");
+            units[unit][set].add(values.moments(share));
         }
         let culprits = |part: &Range<usize>| {
             let mut moments = vec![Moments::default(); sets.len()];
