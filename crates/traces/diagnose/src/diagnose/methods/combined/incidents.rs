@@ -211,12 +211,12 @@ fn replica_periods_of(
     let study = |ReplicaPeriod { time, operations }: ReplicaPeriod| {
         let (inside, numbers) = part_of(window, &time);
         let mut suspects = uneven_suspects(&inside, settings, threads);
-        suspects.retain(|suspect| !known.contains(&suspect.operation));
         // A difference that is too small to matter by itself does if it is new.
         let mut changed = baseline
             .map_or_else(Vec::new, |baseline| changed_replica_suspects(baseline, &inside, settings, threads));
         changed.retain(|suspect| suspect.sites.iter().any(|site| operations.contains(&site.operation())));
         suspects.extend(changed);
+        suspects.retain(|suspect| !known.contains(&suspect.operation));
         suspects = join_suspects(suspects);
         number_hits(&mut suspects, &numbers);
         let excess_ns: f64 = suspects.iter().map(|suspect| suspect.excess_ns).sum();
@@ -245,14 +245,11 @@ pub(super) fn add_replica_periods(
     for (period, suspects) in of_replicas {
         let time = time_of(&period);
         let overlapping = |known: &Incident| known.since < time.end && time.start < known.until;
-        for (known, others) in incidents.iter_mut().filter(|(known, _)| overlapping(known)) {
-            let is_same = |other: &SiteSuspect| suspects.iter().any(|one| one.operation == other.operation);
-            others.retain(|other| !is_same(other));
-            if others.is_empty() {
-                (known.since, known.until) = (period.since, period.until);
-            }
-        }
-        incidents.retain(|(known, others)| !(others.is_empty() && time_of(known) == time));
+        let is_same = |other: &SiteSuspect| suspects.iter().any(|one| one.operation == other.operation);
+        incidents.retain_mut(|(known, others)| {
+            others.retain(|other| !(overlapping(known) && is_same(other)));
+            !overlapping(known) || !others.is_empty()
+        });
         incidents.push((period, suspects));
     }
     incidents.sort_by_key(|(incident, _)| incident.since);
