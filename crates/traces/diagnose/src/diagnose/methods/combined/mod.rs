@@ -25,6 +25,7 @@ mod patterns;
 mod reference;
 mod site_study;
 mod sites;
+mod slow_periods;
 mod slow_replicas;
 mod some_replicas;
 

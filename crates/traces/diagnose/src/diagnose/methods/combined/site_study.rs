@@ -1,7 +1,7 @@
 //! Comparison of the sites of the window, the baseline and slow periods.
 
 use super::attributes::{self, AttributeValues, UnevenValue};
-use super::incidents;
+use super::slow_periods::{self, STANDING_PART};
 use crate::call_gaps::{CallGaps, Side, call_gaps};
 use crate::diagnose::question::DiagnoseQuestion;
 use crate::diagnose::settings::BaselineChoice;
@@ -200,14 +200,14 @@ impl SiteStudy {
     ) {
         let (window, baseline) = (&self.window, self.baseline.as_ref());
         let mut found = match baseline {
-            Some(baseline) => incidents::against_baseline(window, baseline, services, question),
-            None => incidents::slow_periods(window, services, question),
+            Some(baseline) => slow_periods::against_baseline(window, baseline, services, question),
+            None => slow_periods::find(window, services, question),
         };
         let uneven = self.uneven.iter().chain(before).map(|suspect| suspect.operation).collect();
-        let of_replicas = incidents::replica_periods(window, baseline, &uneven, question);
+        let of_replicas = slow_periods::replica_periods(window, baseline, &uneven, question);
         let suspects = of_replicas.iter().flat_map(|(_, suspects)| suspects);
         self.uneven_in_periods = suspects.map(|suspect| suspect.operation).collect();
-        incidents::add_replica_periods(&mut found, of_replicas);
+        slow_periods::add_replica_periods(&mut found, of_replicas);
         self.incidents = found;
     }
 
@@ -369,9 +369,6 @@ fn leave_out_incidents(
     *baseline = normal;
     left_out
 }
-
-/// A culprit is standing when its factor in the baseline was at least this part of the current one, on the log scale.
-pub(super) const STANDING_PART: f64 = 0.5;
 
 /// Removes culprits that were culprits in the baseline; returns operations without any left.
 fn remove_standing(uneven: &mut Vec<SiteSuspect>, before: &[SiteSuspect]) -> Vec<OperationId> {
