@@ -261,8 +261,7 @@ fn a_replica_that_is_slow_for_a_part_of_the_window_is_named_with_the_period() {
     };
     let settings = DiagnoseSettings::default();
     let engine = LocalEngine::new(THREADS);
-    let report =
-        |slow| diagnose(&traces(slow), None, &InputFacts::default(), &settings, engine.clone()).unwrap();
+    let report = |slow| diagnose(&traces(slow), None, &InputFacts::default(), &settings, engine).unwrap();
     assert_eq!(report(0..0).verdict, Verdict::Healthy);
     let report = report(40..50);
     assert_eq!(report.verdict, Verdict::Suspects, "{}", report.headline);

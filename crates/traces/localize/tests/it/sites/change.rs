@@ -234,7 +234,7 @@ fn requests_are_not_faster_because_a_release_changed_all_shapes() {
             .collect(),
         ..SiteTable::default()
     };
-    let request = |at: u32| if at % 5 == 0 { (1 + at / 5, 1_000.0) } else { (0, 100.0) };
+    let request = |at: u32| if at.is_multiple_of(5) { (1 + at / 5, 1_000.0) } else { (0, 100.0) };
     let before = table(1_000, (0..200).map(request).collect());
     let after = table(2_000, (0..200).map(request).collect());
     let shapes = before.categories.iter().chain(&after.categories);
