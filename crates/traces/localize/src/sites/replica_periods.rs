@@ -161,8 +161,16 @@ impl Scan<'_> {
             raised[self.bin_of(row)] += value.sum - middle;
         }
         let slow = largest_sum(&raised);
+        let inside = observations.iter().filter(|(row, _)| is_slow(row) && slow.contains(&self.bin_of(row)));
+        let (mut all, mut above) = (0, 0);
+        for (_, value) in inside {
+            all += 1;
+            above += usize::from(value.sum > middle);
+        }
+        // A few very long calls are no level.
+        let is_level = all >= self.settings.observations_min && 2 * above >= all;
         let is_period = slow.len() >= PERIOD_BINS_MIN && slow.len() as f64 <= PERIOD_PART_MAX * bins as f64;
-        is_period.then(|| self.bins.start_of(slow.start)..self.bins.start_of(slow.end))
+        (is_level && is_period).then(|| self.bins.start_of(slow.start)..self.bins.start_of(slow.end))
     }
 }
 

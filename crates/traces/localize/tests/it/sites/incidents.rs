@@ -206,3 +206,22 @@ fn replicas_that_are_slow_throughout_or_not_at_all_have_no_period() {
         assert_eq!(replica_periods_of(&on_three_replicas(600 + seed, 60, 0..60, 1.0)), []);
     }
 }
+
+/// Three requests a minute on many replicas. One replica has six calls in twelve minutes, and three of them are very long.
+#[test]
+fn a_few_very_long_calls_are_no_period() {
+    for seed in 0..20 {
+        let load = Load { sites: 1, ..Load::default() };
+        let mut table = load.table(&mut Random(700 + seed), 3_600, |_, _| 1.0);
+        table = table.only(|request| request.start.unix_ns() / 1_000_000_000 % 20 == 0);
+        table.sets = (0..41).map(|at| vec![ReplicaId::from_index(at)]).collect();
+        for (at, row) in table.rows.iter_mut().flatten().enumerate() {
+            let is_busy = (138..174).contains(&at) && at % 6 == 0;
+            row.set = if is_busy { 0 } else { 1 + row.request % 40 };
+            if is_busy && at % 12 == 6 {
+                (row.time_ns, row.path_ns) = (3_000.0 * row.time_ns, 3_000.0 * row.path_ns);
+            }
+        }
+        assert_eq!(find_replica_periods(&table, &BTreeSet::new(), &SiteSettings::default(), THREADS), []);
+    }
+}

@@ -2,7 +2,7 @@
 
 use crate::diagnose::question::DiagnoseQuestion;
 use laggard_localize::{
-    FirstCalls, Incident, ReplicaPeriod, SiteRequest, SiteSuspect, SiteTable, changed_replica_suspects,
+    FirstCalls, Incident, ReplicaPeriod, Site, SiteRequest, SiteSuspect, SiteTable, changed_replica_suspects,
     find_incidents, find_onset, find_replica_periods, join_suspects, shifted_suspects, uneven_suspects,
 };
 use laggard_model::{OperationId, ServiceId, Timestamp};
@@ -142,11 +142,11 @@ fn replica_periods_of(
         let (inside, numbers) = part_of(window, &time);
         let mut suspects = uneven_suspects(&inside, settings, threads);
         // A difference that is too small to matter by itself does if it is new.
-        let mut changed = baseline
-            .map_or_else(Vec::new, |baseline| changed_replica_suspects(baseline, &inside, settings, threads));
-        changed.retain(|suspect| suspect.sites.iter().any(|site| operations.contains(&site.operation())));
-        suspects.extend(changed);
-        suspects.retain(|suspect| !known.contains(&suspect.operation));
+        if let Some(baseline) = baseline {
+            suspects.extend(changed_replica_suspects(baseline, &inside, settings, threads));
+        }
+        let is_found = |site: &Site| operations.contains(&site.operation());
+        suspects.retain(|suspect| suspect.sites.iter().any(is_found) && !known.contains(&suspect.operation));
         suspects = join_suspects(suspects);
         number_hits(&mut suspects, &numbers);
         let excess_ns: f64 = suspects.iter().map(|suspect| suspect.excess_ns).sum();
