@@ -169,6 +169,9 @@ fn watch_from(
             Ok(evaluation) => (evaluation.all().count(), alerts.apply(&evaluation, detection.rules, time)),
             Err(_) => (0, alerts.expire(detection.rules, time)),
         };
+        if std::env::var_os("LAGGARD_VERBOSE").is_some() {
+            print_fired(alerts, &changes.fired, time);
+        }
         steps.push(Step { at: time, found, fired: changes.fired });
         time = time.plus(MINUTE);
     }
@@ -196,6 +199,13 @@ fn print_files(history: &History, detection: &Detection) {
     let steps = watch_from(history.start.plus(MINUTE), history, detection, &mut alerts);
     println!("{} evaluations, {} incidents", steps.len(), alerts.incidents.len());
     print_alerts(&alerts);
+}
+
+/// The findings of alerts as they fire: what an alert is about may change while it lasts.
+fn print_fired(alerts: &AlertList, ids: &[String], time: Timestamp) {
+    for alert in alerts.firing().filter(|alert| ids.contains(&alert.id)) {
+        println!("  {} fires: {:?}", rfc3339(time), alert.finding.operation());
+    }
 }
 
 fn print_alerts(alerts: &AlertList) {

@@ -1,5 +1,6 @@
 //! An interval of time.
 
+use laggard_model::Timestamp;
 use laggard_params::Window;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -23,5 +24,12 @@ impl Interval {
 impl From<Window> for Interval {
     fn from(window: Window) -> Interval {
         Interval { since_ns: window.since.unix_ns(), until_ns: window.until.unix_ns() }
+    }
+}
+
+impl From<Interval> for Window {
+    fn from(interval: Interval) -> Window {
+        let [since, until] = [interval.since_ns, interval.until_ns].map(Timestamp::from_unix_ns);
+        Window { since, until }
     }
 }

@@ -11,9 +11,9 @@
 use crate::failures::FailureSettings;
 use crate::failures::outcomes::{CallPaths, OutcomeTable, RequestNumbers};
 use crate::failures::rates::{BlockCount, consecutive};
-use crate::sites::Blocks;
+use crate::sites::{Blocks, Fast};
 use laggard_model::{OperationId, ReplicaId};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// An operation that only some replicas perform.
 #[derive(Clone, PartialEq, Debug)]
@@ -41,19 +41,22 @@ const CALLS_PER_REPLICA_MIN: usize = 5;
 /// The operation is performed in at least this part of the blocks of time with calls that could.
 const BLOCKS_SHARE_MIN: f64 = 0.5;
 
-/// Which of the operations in question only some replicas perform; those that hit the most requests first. `replica_of`
-/// returns the replica of a call, by the caller's number of the request and the node.
-pub fn performed_by_some(
+/// Which of the operations in question only some replicas perform; those that hit the most requests first. `replicas_of`
+/// returns the replicas of a request's calls, by the caller's number of the request; those are by node.
+pub fn performed_by_some<Replicas: Fn(u32) -> ReplicaId>(
     table: &OutcomeTable,
     operations: &BTreeSet<OperationId>,
     settings: &FailureSettings,
-    replica_of: impl Fn(u32, u32) -> ReplicaId,
+    replicas_of: impl Fn(u32) -> Replicas,
 ) -> Vec<SomeReplicas> {
     let mut paths = CallPaths::default();
     let trees: Vec<Vec<u32>> = table.trees.iter().map(|tree| paths.of_tree(tree)).collect();
-    let search = Search { table, trees, replica_of };
+    let search = Search { table, trees, replicas_of };
+    let operations: Vec<OperationId> = operations.iter().copied().collect();
+    let counts = search.count(&operations);
+    let counted = operations.iter().zip(counts).filter_map(|(&operation, counts)| Some((operation, counts?)));
     let mut found: Vec<SomeReplicas> =
-        operations.iter().filter_map(|&operation| search.test(operation, operations.len())).collect();
+        counted.filter_map(|(operation, counts)| test(operation, counts, operations.len())).collect();
     let matters =
         |found: &SomeReplicas| found.hit.len() >= settings.requests_min && found.rate >= settings.share_min;
     found.retain(|found| found.p_adjusted <= settings.level && matters(found));
@@ -65,7 +68,23 @@ struct Search<'a, F> {
     table: &'a OutcomeTable,
     /// The call path of every node, by tree.
     trees: Vec<Vec<u32>>,
-    replica_of: F,
+    replicas_of: F,
+}
+
+/// A call that may perform the operation.
+struct Caller {
+    node: u32,
+    path: u32,
+    /// The call of the operation, if it does.
+    called: Option<u32>,
+}
+
+impl Caller {
+    /// The replica of the call; `None` if it calls the operation on another one.
+    fn replica(&self, replica_of: &impl Fn(u32) -> ReplicaId) -> Option<ReplicaId> {
+        let replica = replica_of(self.node);
+        self.called.is_none_or(|called| replica_of(called) == replica).then_some(replica)
+    }
 }
 
 /// Calls on one call path by one replica, and how many of them perform the operation.
@@ -75,92 +94,129 @@ struct Calls {
     with: f64,
 }
 
-#[derive(Default)]
+#[derive(Clone)]
 struct Counts {
-    calls: BTreeMap<(u32, ReplicaId), Calls>,
+    calls: HashMap<(u32, ReplicaId), Calls, Fast>,
     blocks: Vec<BlockCount>,
     hit: Vec<RequestNumbers>,
 }
 
-impl<F: Fn(u32, u32) -> ReplicaId> Search<'_, F> {
-    fn test(&self, operation: OperationId, tests: usize) -> Option<SomeReplicas> {
-        let counts = self.count(operation)?;
-        let mut performing: BTreeMap<ReplicaId, bool> = BTreeMap::new();
-        for (&(_, replica), calls) in &counts.calls {
-            *performing.entry(replica).or_default() |= calls.with > 0.0;
-        }
-        let (replicas, others): (Vec<_>, Vec<_>) = performing.iter().partition(|&(_, &performs)| performs);
-        let [replicas, others] = [replicas, others]
-            .map(|part| part.into_iter().map(|(&replica, _)| replica).collect::<Vec<ReplicaId>>());
-        let (mut all, mut with) = (0.0, 0.0);
-        for ((_, replica), calls) in &counts.calls {
-            if performing[replica] {
-                (all, with) = (all + calls.all, with + calls.with);
+impl<F: Fn(u32) -> Replicas, Replicas: Fn(u32) -> ReplicaId> Search<'_, F> {
+    /// Counts of each operation, on the call paths that ever call it; `None` if a call of it leaves the replica.
+    fn count(&self, operations: &[OperationId]) -> Vec<Option<Counts>> {
+        let blocks = Blocks::choose(self.table.rows, self.table.rows).window;
+        let none = Counts {
+            calls: HashMap::default(),
+            blocks: vec![BlockCount::default(); blocks],
+            hit: Vec::new(),
+        };
+        let mut counts = vec![Some(none); operations.len()];
+        let paths: Vec<BTreeSet<u32>> =
+            operations.iter().map(|&operation| self.paths_to(operation)).collect();
+        for (index, requests) in self.table.clean.iter().enumerate() {
+            let of_operation = |number: usize| TreeCallers {
+                number,
+                callers: self.callers(index, operations[number], &paths[number]),
+                performs: self.table.trees[index].nodes_of(operations[number]).next().is_some(),
+            };
+            let in_question = (0..operations.len()).filter(|&number| counts[number].is_some());
+            let mut all: Vec<TreeCallers> = in_question.map(of_operation).collect();
+            all.retain(|own| !own.callers.is_empty());
+            for &request in if all.is_empty() { &[][..] } else { &requests[..] } {
+                let replica_of = (self.replicas_of)(request.number);
+                let block = self.table.block(request.row, blocks);
+                for own in &all {
+                    let counts = &mut counts[own.number];
+                    let counted = counts.as_mut().and_then(|counts| own.add(counts, block, &replica_of));
+                    match (counted, counts.as_mut()) {
+                        (Some(()), Some(counts)) if own.performs => counts.hit.push(request),
+                        (Some(()), _) => {}
+                        (None, _) => *counts = None,
+                    }
+                }
             }
         }
-        let few = replicas.len().min(others.len()) < REPLICAS_MIN
-            || with < (CALLS_PER_REPLICA_MIN * replicas.len()) as f64;
-        let possible = counts.blocks.iter().filter(|block| block.exposure > 0.0).count() as f64;
-        let lasting = counts.blocks.iter().filter(|block| block.events > 0.0).count() as f64;
-        if few || lasting < BLOCKS_SHARE_MIN * possible {
-            return None;
-        }
-        let choices = ln_choose(performing.len(), replicas.len()) + (tests as f64).ln();
-        let ln_p = ln_p_none(&counts.calls, &performing) / consecutive(&counts.blocks);
-        Some(SomeReplicas {
-            operation,
-            replicas,
-            others,
-            calls: all as u64,
-            rate: with / all,
-            p_adjusted: (ln_p + choices).exp().min(1.0),
-            hit: counts.hit,
-        })
+        counts
     }
 
-    /// Counts on the call paths that ever call the operation; `None` if a call of it leaves the replica.
-    fn count(&self, operation: OperationId) -> Option<Counts> {
-        let callers: BTreeSet<u32> = self
-            .table
-            .trees
-            .iter()
-            .zip(&self.trees)
+    /// The call paths that ever call an operation.
+    fn paths_to(&self, operation: OperationId) -> BTreeSet<u32> {
+        let trees = self.table.trees.iter().zip(&self.trees);
+        trees
             .flat_map(|(tree, paths)| {
                 tree.nodes_of(operation).filter_map(|node| Some(paths[tree.parent[node as usize]? as usize]))
             })
-            .collect();
-        let blocks = Blocks::choose(self.table.rows, self.table.rows).window;
-        let mut counts = Counts { blocks: vec![BlockCount::default(); blocks], ..Counts::default() };
-        for (index, tree) in self.table.trees.iter().enumerate() {
-            let paths = &self.trees[index];
-            let own: Vec<u32> = tree.nodes_of(operation).collect();
-            let nodes = (0..).zip(paths).filter(|(_, path)| callers.contains(path));
-            let nodes: Vec<(u32, u32, Option<u32>)> = nodes
-                .map(|(node, &path)| {
-                    let called = own.iter().copied().find(|&below| tree.parent[below as usize] == Some(node));
-                    (node, path, called)
-                })
-                .collect();
-            for &request in if nodes.is_empty() { &[][..] } else { &self.table.clean[index][..] } {
-                let block = &mut counts.blocks[self.table.block(request.row, blocks)];
-                for &(node, path, called) in &nodes {
-                    let replica = (self.replica_of)(request.number, node);
-                    if called.is_some_and(|called| (self.replica_of)(request.number, called) != replica) {
-                        return None;
-                    }
-                    let with = f64::from(u8::from(called.is_some()));
-                    let calls = counts.calls.entry((path, replica)).or_default();
-                    (calls.all, calls.with) = (calls.all + 1.0, calls.with + with);
-                    (block.exposure, block.events) = (block.exposure + 1.0, block.events + with);
-                }
-                if !own.is_empty() {
-                    counts.hit.push(request);
-                }
-            }
-        }
-        counts.hit.sort_unstable();
-        Some(counts)
+            .collect()
     }
+
+    /// The calls of a tree on these paths.
+    fn callers(&self, tree: usize, operation: OperationId, paths: &BTreeSet<u32>) -> Vec<Caller> {
+        let of_nodes = (0..).zip(&self.trees[tree]).filter(|(_, path)| paths.contains(path));
+        let tree = &self.table.trees[tree];
+        let own: Vec<u32> = tree.nodes_of(operation).collect();
+        let called = |node| own.iter().copied().find(|&below| tree.parent[below as usize] == Some(node));
+        of_nodes.map(|(node, &path)| Caller { node, path, called: called(node) }).collect()
+    }
+}
+
+/// The calls of a tree that may perform an operation.
+struct TreeCallers {
+    /// Number of the operation.
+    number: usize,
+    callers: Vec<Caller>,
+    /// Whether requests with this tree perform it.
+    performs: bool,
+}
+
+impl TreeCallers {
+    /// Counts the calls of a request; `None` if one leaves the replica.
+    fn add(&self, counts: &mut Counts, block: usize, replica_of: &impl Fn(u32) -> ReplicaId) -> Option<()> {
+        let block = &mut counts.blocks[block];
+        for caller in &self.callers {
+            let replica = caller.replica(replica_of)?;
+            let with = f64::from(u8::from(caller.called.is_some()));
+            let calls = counts.calls.entry((caller.path, replica)).or_default();
+            (calls.all, calls.with) = (calls.all + 1.0, calls.with + with);
+            (block.exposure, block.events) = (block.exposure + 1.0, block.events + with);
+        }
+        Some(())
+    }
+}
+
+fn test(operation: OperationId, mut counts: Counts, tests: usize) -> Option<SomeReplicas> {
+    let calls: BTreeMap<(u32, ReplicaId), Calls> = counts.calls.into_iter().collect();
+    let mut performing: BTreeMap<ReplicaId, bool> = BTreeMap::new();
+    for (&(_, replica), calls) in &calls {
+        *performing.entry(replica).or_default() |= calls.with > 0.0;
+    }
+    let (replicas, others): (Vec<_>, Vec<_>) = performing.iter().partition(|&(_, &performs)| performs);
+    let [replicas, others] = [replicas, others]
+        .map(|part| part.into_iter().map(|(&replica, _)| replica).collect::<Vec<ReplicaId>>());
+    let (mut all, mut with) = (0.0, 0.0);
+    for ((_, replica), calls) in &calls {
+        if performing[replica] {
+            (all, with) = (all + calls.all, with + calls.with);
+        }
+    }
+    let few = replicas.len().min(others.len()) < REPLICAS_MIN
+        || with < (CALLS_PER_REPLICA_MIN * replicas.len()) as f64;
+    let possible = counts.blocks.iter().filter(|block| block.exposure > 0.0).count() as f64;
+    let lasting = counts.blocks.iter().filter(|block| block.events > 0.0).count() as f64;
+    if few || lasting < BLOCKS_SHARE_MIN * possible {
+        return None;
+    }
+    let choices = ln_choose(performing.len(), replicas.len()) + (tests as f64).ln();
+    let ln_p = ln_p_none(&calls, &performing) / consecutive(&counts.blocks);
+    counts.hit.sort_unstable();
+    Some(SomeReplicas {
+        operation,
+        replicas,
+        others,
+        calls: all as u64,
+        rate: with / all,
+        p_adjusted: (ln_p + choices).exp().min(1.0),
+        hit: counts.hit,
+    })
 }
 
 /// Logarithm of the probability that replicas which never perform the operation would not, at the rate of all on each path.
@@ -209,15 +265,16 @@ mod tests {
     }
 
     fn performers(scans: impl Fn(u32) -> bool, callee: impl Fn(u32) -> u32) -> Vec<SomeReplicas> {
-        let replica_of = |number: u32, node| {
+        let callee = &callee;
+        let replicas_of = |number: u32| {
             let replica = number % 10;
-            ReplicaId::from_index(if node == 0 { replica } else { callee(replica) } as usize)
+            move |node| ReplicaId::from_index(if node == 0 { replica } else { callee(replica) } as usize)
         };
         performed_by_some(
             &table(scans),
             &BTreeSet::from([operation(1)]),
             &FailureSettings::default(),
-            replica_of,
+            replicas_of,
         )
     }
 

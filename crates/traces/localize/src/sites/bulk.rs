@@ -23,7 +23,7 @@ impl Bulk {
     pub(crate) const ALL: Bulk = Bulk { middle: 0.0, reach: f64::INFINITY };
 
     /// The bulk of `count` logarithms, by a sample of them.
-    pub(crate) fn of(count: usize, log: impl Fn(usize) -> f64) -> Bulk {
+    pub(crate) fn of(count: usize, log: impl FnMut(usize) -> f64) -> Bulk {
         let logs: Vec<f64> = spread_evenly(count, SAMPLE_MAX).map(log).collect();
         if logs.is_empty() {
             return Bulk::ALL;

@@ -12,7 +12,7 @@
 //! ```
 
 use crate::sites::blocks::{
-    BlockValue, BlockValues, Blocks, Expected, Mix, Sums, block_values, log_ratio, sum_parts,
+    BlockValue, BlockValues, Blocks, Expected, ExpectedRatios, Mix, Sums, block_values, sum_parts,
 };
 use crate::sites::bulk::Bulk;
 use crate::sites::drift::{Level, LevelShift, Noise, relative_shifts, shifts};
@@ -241,7 +241,8 @@ fn load_effect(
     let times: Vec<Vec<Option<f64>>> = (earlier.iter())
         .map(|rows| {
             let expected = Expected::of(baseline, rows);
-            let bulk = Bulk::of(rows.len(), |index| log_ratio(baseline, &rows[index], &expected));
+            let mut ratios = ExpectedRatios::new(baseline, &expected);
+            let bulk = Bulk::of(rows.len(), |index| ratios.log(&rows[index]));
             let part_of = |request: u32| request as usize * parts / baseline.requests.len();
             let usual = |id| (expected.call_ns(id), 1.0);
             let sums = sum_parts(baseline, rows, (usual, bulk), parts, part_of);
@@ -379,12 +380,12 @@ fn variance_within(
 fn blocks_of_both(
     (baseline, earlier): (&Keyed<'_>, &[Observation]),
     (window, rows): (&Keyed<'_>, &[Observation]),
+    expected: &Expected,
     blocks: &Blocks,
 ) -> Option<(BlockValues, BlockValues)> {
-    let expected = Expected::of(baseline, earlier);
     let mix = Mix::of((baseline, earlier), (window, rows));
-    let log = |index: usize| log_ratio(baseline, &earlier[index], &expected);
-    let bulk = Bulk::of(earlier.len(), log);
+    let mut ratios = ExpectedRatios::new(baseline, expected);
+    let bulk = Bulk::of(earlier.len(), |index| ratios.log(&earlier[index]));
     let tilted = |id| (expected.call_ns(id), mix.tilt(id));
     let before = block_values(baseline, earlier, (tilted, bulk), blocks.baseline)?;
     let after = block_values(window, rows, (|id| (expected.call_ns(id), 1.0), bulk), blocks.window)?;
@@ -403,7 +404,8 @@ pub(crate) fn latency_shift(
     }
     let blocks = Blocks::choose(requests.0, requests.1);
     let (baseline, window) = (Keyed::new(baseline), Keyed::new(window));
-    let (before, after) = blocks_of_both((&baseline, earlier), (&window, now), &blocks)?;
+    let expected = Expected::of(&baseline, earlier);
+    let (before, after) = blocks_of_both((&baseline, earlier), (&window, now), &expected, &blocks)?;
     let (level, _) = level(&before, &after, &blocks, |block| block.mean)?;
     shifts(&[Some(level)])[0]
 }
@@ -417,7 +419,8 @@ fn known_site(
 ) -> (SiteChange, Option<Levels>) {
     let mut change = unchanged(site, window, rows);
     change.baseline_calls = earlier.iter().map(|row| u64::from(row.calls)).sum();
-    let both = blocks_of_both((baseline, earlier), (window, rows), blocks);
+    let expected = Expected::of(baseline, earlier);
+    let both = blocks_of_both((baseline, earlier), (window, rows), &expected, blocks);
     let Some((before, after)) = both else { return (change, None) };
     let by_mean = level(&before, &after, blocks, |block| block.mean);
     let by_logs = level(&before, &after, blocks, |block| block.clipped);
@@ -428,7 +431,7 @@ fn known_site(
     change.excess_ns = part * time / calls;
     change.path_excess_ns = part * path;
     let rank_p_value = rank_p_value(&before, &after);
-    let slow_share = SlowShare::of((baseline, earlier), (window, rows), blocks);
+    let slow_share = SlowShare::of((baseline, earlier), (window, rows), &expected, blocks);
     (change, Some(Levels { mean, geometric, usual, rank_p_value, slow_share }))
 }
 

@@ -1,6 +1,6 @@
 //! Log times of one site, summed by group and part of a period.
 
-use crate::sites::blocks::{Expected, log_ratio};
+use crate::sites::blocks::{Expected, ExpectedRatios};
 use crate::sites::bulk::Bulk;
 use crate::sites::per_category::Keyed;
 use crate::sites::sets::Fast;
@@ -82,9 +82,10 @@ impl Sums {
     ) -> Sums {
         let table = grouped.table;
         let mut by_set: HashMap<u32, Vec<LogSum>, Fast> = HashMap::default();
+        let mut ratios = ExpectedRatios::new(table, expected);
         for row in rows {
             let part = row.request as usize * parts / table.requests.len();
-            let log = log_ratio(table, row, expected);
+            let log = ratios.log(row);
             let log = LogSum { count: 1.0, sum: log, clipped: bulk.clip(log) };
             let sums = by_set.entry(grouped.set(row)).or_insert_with(|| vec![LogSum::default(); parts]);
             sums[part].add(log);

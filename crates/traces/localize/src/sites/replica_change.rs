@@ -9,7 +9,7 @@
 //! replica − peers   baseline ▁▂▁▁▂▁▂▁▁▂▁▂▁ │ ▃▄▄▃▄ window      mean log(time / expected) by part of the window
 //! ```
 
-use crate::sites::blocks::{Expected, log_ratio};
+use crate::sites::blocks::{Expected, ExpectedRatios};
 use crate::sites::bulk::Bulk;
 use crate::sites::culprits::{Culprit, CulpritSettings};
 use crate::sites::group_sums::{Difference, Grouped, LogSum, Sums, WeightedMean};
@@ -259,7 +259,8 @@ impl SiteParts {
         let (before, now) = (baseline.table.requests.len(), window.table.requests.len());
         let parts = (PARTS * before / now).clamp(PARTS, BASELINE_PARTS_MAX);
         let batch = (parts * now / before).clamp(1, parts);
-        let bulk = Bulk::of(earlier.len(), |index| log_ratio(baseline.table, &earlier[index], &expected));
+        let mut ratios = ExpectedRatios::new(baseline.table, &expected);
+        let bulk = Bulk::of(earlier.len(), |index| ratios.log(&earlier[index]));
         let sums = Sums::new(window, rows, (&expected, bulk), PARTS);
         let enough = |replica: &ReplicaId| {
             sums.total(*replica).is_some_and(|total| total.count >= observations_min as f64)
@@ -400,6 +401,7 @@ impl SiteParts {
         let is_culprit = |replica: &ReplicaId| tests.get(replica).is_some_and(|test| test.flagged);
         let peers = self.window.by_replica.iter().filter(|(replica, _)| !is_culprit(replica));
         peers.flat_map(|(_, sums)| sums).for_each(|sum| normal.add(*sum));
+        let mut ratios = ExpectedRatios::new(table, &self.expected);
         for row in rows {
             let factors = grouped.members(row).iter().filter_map(|replica| tests.get(replica));
             let change = factors.filter(|test| test.flagged).map(|test| test.size).fold(0.0, f64::max);
@@ -409,7 +411,7 @@ impl SiteParts {
             out.observations += 1;
             out.excess_ns +=
                 f64::from(table.key(row).weight) * f64::from(row.path_ns) * (1.0 - (-change).exp());
-            if log_ratio(table, row, &self.expected) - normal.mean() >= 0.5 * change {
+            if ratios.log(row) - normal.mean() >= 0.5 * change {
                 out.requests.push(row.request);
             }
         }

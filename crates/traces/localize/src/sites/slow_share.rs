@@ -2,7 +2,7 @@
 //! by much.
 
 use crate::failures::rates::{BlockCount, rise, total};
-use crate::sites::blocks::{Blocks, Expected, Mix, log_ratio};
+use crate::sites::blocks::{Blocks, Expected, ExpectedRatios, Mix};
 use crate::sites::change::{ChangeSettings, SiteChange};
 use crate::sites::per_category::Keyed;
 use crate::sites::table::Observation;
@@ -59,12 +59,16 @@ pub(crate) struct SlowShare {
 type SiteRows<'a> = (&'a Keyed<'a>, &'a [Observation]);
 
 impl SlowShare {
-    /// `None` where the baseline has too few calls.
-    pub(crate) fn of(baseline: SiteRows<'_>, window: SiteRows<'_>, blocks: &Blocks) -> Option<SlowShare> {
+    /// `expected` has the times by the baseline. `None` where that has too few calls.
+    pub(crate) fn of(
+        baseline: SiteRows<'_>,
+        window: SiteRows<'_>,
+        expected: &Expected,
+        blocks: &Blocks,
+    ) -> Option<SlowShare> {
         if baseline.1.len() < BASELINE_CALLS_MIN {
             return None;
         }
-        let expected = Expected::of(baseline.0, baseline.1);
         // A call tree that the baseline lacks may lack a lost call, whose time is then its caller's.
         let category = |row: &&Observation| window.0.categories[window.0.key(row).category as usize];
         let known: Vec<Observation> =
@@ -74,7 +78,8 @@ impl SlowShare {
             return None;
         }
         let logs = |(table, rows): SiteRows<'_>| -> Vec<f64> {
-            rows.iter().map(|row| log_ratio(table, row, &expected)).collect()
+            let mut ratios = ExpectedRatios::new(table, expected);
+            rows.iter().map(|row| ratios.log(row)).collect()
         };
         let (mut earlier, mut now) = (logs(baseline), logs(window));
         let usual = quantile(&mut earlier.clone(), 0.5);
@@ -245,6 +250,8 @@ mod tests {
         let blocks = Blocks::choose(baseline.requests.len(), window.requests.len());
         let (before, now) = (Keyed::new(baseline), Keyed::new(window));
         let rows = |table: &SiteTable| table.by_site().next().map(|(_, rows)| rows.to_vec()).unwrap();
-        SlowShare::of((&before, &rows(baseline)), (&now, &rows(window)), &blocks).unwrap()
+        let (earlier, now_rows) = (rows(baseline), rows(window));
+        let expected = Expected::of(&before, &earlier);
+        SlowShare::of((&before, &earlier), (&now, &now_rows), &expected, &blocks).unwrap()
     }
 }

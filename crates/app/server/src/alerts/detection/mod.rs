@@ -174,6 +174,7 @@ impl Detection {
         evaluation.recoveries = study.recoveries(false);
         evaluation.others.clone_from(&alerts.others);
         evaluation.others.retain(|other| self.other_windows.contains(&Nanos::from_ns(other.length_ns)));
+        evaluation.others.iter_mut().for_each(|other| study.drop_over(other));
         for length in self.due(alerts, end) {
             let compared = self.other_compared(length, end);
             let (window, baseline) = (compared.window.into(), compared.baseline.into());
@@ -293,7 +294,8 @@ impl Study<'_> {
         evaluation.map_or_else(|_| Vec::new(), |evaluation| evaluation.findings)
     }
 
-    /// Whether a finding is over: the latest calls are as fast as usual, and the window is long, or had an alert about it.
+    /// Whether a finding is over: the latest calls are as fast as usual, and the window is long, or had an alert about it. After an
+    /// alert that was resolved, calls since then must be shown to be slow.
     fn is_over(&self, finding: &Finding, compared: Compared) -> bool {
         let window = compared.window;
         let is_long = window.since < self.detection.window_at(self.end).since;
@@ -301,7 +303,9 @@ impl Study<'_> {
             return false;
         }
         let since = finding.onset_ns.map_or(window.since, Timestamp::from_unix_ns);
-        let slow = Slow { since, evident_until: since, until: self.end, usual: compared.baseline };
+        let resolved = self.alerts.last_resolved(finding).filter(|resolved| *resolved > since);
+        let evident_until = resolved.unwrap_or(since);
+        let slow = Slow { since, evident_until, until: self.end, usual: compared.baseline };
         let recovery = match finding.is_failing() {
             true => {
                 let settings = self.detection.settings;
@@ -309,7 +313,17 @@ impl Study<'_> {
             }
             false => recovery(finding, self.requests, slow, self.engine),
         };
-        recovery == Some(Recovery::Recovered)
+        match recovery {
+            Some(Recovery::Recovered) => true,
+            Some(Recovery::Unknown) => resolved.is_some(),
+            Some(Recovery::StillSlow) | None => false,
+        }
+    }
+
+    /// Drops what is over from an evaluation that is a few minutes old: while an alert was active, it was part of it.
+    fn drop_over(&self, other: &mut WindowEvaluation) {
+        let compared = Compared { window: other.window.into(), baseline: other.baseline.into() };
+        other.findings.retain(|finding| self.is_held(finding) || !self.is_over(finding, compared));
     }
 
     fn is_known(&self, finding: &Finding) -> bool {

@@ -4,7 +4,7 @@
 use super::super::detection::Detection;
 use super::super::evaluate::{Finding, compare};
 use super::super::finding::AlertFinding;
-use super::super::lifecycle::{Alert, AlertList, Interval};
+use super::super::lifecycle::{Alert, AlertList};
 use super::super::servers::schedule::windows_of;
 use super::super::store_reader::StoreReader;
 use super::{
@@ -170,7 +170,7 @@ impl Evidence<'_> {
 
     /// The diagnosis of the window of an alert against the time before it.
     fn report(&self, alert: &Alert) -> Option<Report> {
-        let (window, baseline) = (window_of(alert.window), self.usual(alert));
+        let (window, baseline) = (Window::from(alert.window), self.usual(alert));
         let sample = self.reader.requests(&[window, baseline]).ok()?;
         let requests = &sample.requests;
         let facts = InputFacts { events: self.events.around(window), ..stored_facts(requests) };
@@ -181,7 +181,7 @@ impl Evidence<'_> {
     /// The baseline of the finding, unless the slow-down reaches into it.
     fn usual(&self, alert: &Alert) -> Window {
         match alert.baseline.until_ns <= alert.healthy_ns.max(alert.since_ns) {
-            true => window_of(alert.baseline),
+            true => alert.baseline.into(),
             false => self.detection.baseline_before(Timestamp::from_unix_ns(alert.healthy_ns)),
         }
     }
@@ -257,12 +257,5 @@ fn finding_clause(alert: &Alert) -> Clause {
         text: alert.finding.summary(),
         certainty: Certainty::Shown,
         sources: vec![source],
-    }
-}
-
-fn window_of(interval: Interval) -> Window {
-    Window {
-        since: Timestamp::from_unix_ns(interval.since_ns),
-        until: Timestamp::from_unix_ns(interval.until_ns),
     }
 }

@@ -385,6 +385,12 @@ impl AlertList {
         self.firing().filter_map(|alert| alert.finding.operation()).any(Finding::lacks_requests)
     }
 
+    /// When the last resolved alert about the service of a finding was resolved.
+    pub fn last_resolved(&self, finding: &Finding) -> Option<Timestamp> {
+        let own = self.resolved.iter().filter(|alert| alert.is_about(finding));
+        own.filter_map(|alert| alert.resolved_ns).max().map(Timestamp::from_unix_ns)
+    }
+
     /// Whether an alert about this operation was active in an interval.
     pub fn was_about(&self, finding: &Finding, window: Window) -> bool {
         let mut known = self.resolved.iter().chain(&self.active).filter(|alert| alert.is_about(finding));

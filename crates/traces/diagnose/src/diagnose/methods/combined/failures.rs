@@ -182,8 +182,13 @@ impl<'a> Outcomes<'a> {
 
     /// The replica of a call, by the number of its request and the node.
     pub(super) fn replica_of(&self, number: u32, node: u32) -> ReplicaId {
+        self.replicas_of(number)(node)
+    }
+
+    /// The replicas of a request's calls by node, by the number of the request.
+    pub(super) fn replicas_of(&self, number: u32) -> impl Fn(u32) -> ReplicaId + '_ {
         let request = self.selected.range().requests().request(number as usize);
-        self.selected.replica(&request, node as usize)
+        move |node| self.selected.replica(&request, node as usize)
     }
 }
 

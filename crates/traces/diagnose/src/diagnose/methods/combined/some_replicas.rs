@@ -15,8 +15,8 @@ pub(super) fn find(outcomes: &OutcomeStudy<'_>) -> Vec<Suspect> {
         return Vec::new();
     }
     let settings = &outcomes.question.settings.sites.failures;
-    let replica_of = |number, node| outcomes.window.replica_of(number, node);
-    let found = performed_by_some(&outcomes.window.table, &operations, settings, replica_of);
+    let replicas_of = |number| outcomes.window.replicas_of(number);
+    let found = performed_by_some(&outcomes.window.table, &operations, settings, replicas_of);
     found.iter().map(|found| suspect(outcomes, found)).collect()
 }
 
