@@ -126,12 +126,9 @@ impl<F: Fn(u32) -> Replicas, Replicas: Fn(u32) -> ReplicaId> Search<'_, F> {
                 let replica_of = (self.replicas_of)(request.number);
                 let block = self.table.block(request.row, blocks);
                 for own in &all {
-                    let counts = &mut counts[own.number];
-                    let counted = counts.as_mut().and_then(|counts| own.add(counts, block, &replica_of));
-                    match (counted, counts.as_mut()) {
-                        (Some(()), Some(counts)) if own.performs => counts.hit.push(request),
-                        (Some(()), _) => {}
-                        (None, _) => *counts = None,
+                    let counted = counts[own.number].as_mut();
+                    if counted.and_then(|counts| own.add(counts, request, block, &replica_of)).is_none() {
+                        counts[own.number] = None;
                     }
                 }
             }
@@ -170,7 +167,13 @@ struct TreeCallers {
 
 impl TreeCallers {
     /// Counts the calls of a request; `None` if one leaves the replica.
-    fn add(&self, counts: &mut Counts, block: usize, replica_of: &impl Fn(u32) -> ReplicaId) -> Option<()> {
+    fn add(
+        &self,
+        counts: &mut Counts,
+        request: RequestNumbers,
+        block: usize,
+        replica_of: &impl Fn(u32) -> ReplicaId,
+    ) -> Option<()> {
         let block = &mut counts.blocks[block];
         for caller in &self.callers {
             let replica = caller.replica(replica_of)?;
@@ -178,6 +181,9 @@ impl TreeCallers {
             let calls = counts.calls.entry((caller.path, replica)).or_default();
             (calls.all, calls.with) = (calls.all + 1.0, calls.with + with);
             (block.exposure, block.events) = (block.exposure + 1.0, block.events + with);
+        }
+        if self.performs {
+            counts.hit.push(request);
         }
         Some(())
     }
