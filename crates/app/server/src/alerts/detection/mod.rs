@@ -334,10 +334,13 @@ impl Study<'_> {
     /// Another operation of its service must not keep it open for as long as the window shows what is over.
     fn is_held(&self, finding: &Finding) -> bool {
         let mut known = self.alerts.active.iter().filter(|alert| alert.is_about(finding));
-        known.any(|alert| {
-            let is_same = |own: &Finding| own.operation == finding.operation;
-            alert.state != AlertState::Firing || alert.finding.operation().is_some_and(is_same)
-        })
+        known.any(|alert| alert.state != AlertState::Firing) || self.is_firing_about(finding)
+    }
+
+    /// Whether there is a firing alert about the very operation. For another operation of its service, an alert is no evidence.
+    fn is_firing_about(&self, finding: &Finding) -> bool {
+        let mut firing = self.alerts.firing().filter_map(|alert| alert.finding.operation());
+        firing.any(|own| (&own.service, &own.operation) == (&finding.service, &finding.operation))
     }
 
     fn is_confirmed(&self, finding: &Finding, compared: Compared) -> bool {
@@ -360,7 +363,7 @@ impl Study<'_> {
         });
     }
 
-    /// Findings large and certain enough that are neither over nor as slow every day, or of which there is a firing alert; one
+    /// Findings large and certain enough that are neither over nor as slow every day, or whose operation has a firing alert; one
     /// per service.
     fn lasting(
         &self,
@@ -390,9 +393,7 @@ impl Study<'_> {
             let by_itself = || {
                 finding.is_slower_by_itself(slower_min) && (is_certain(level.min(OWN_LEVEL)) || stands_out())
             };
-            is_enough && (is_certain(level) || is_confirmed())
-                || by_itself()
-                || self.alerts.firing().any(|alert| alert.is_about(finding))
+            is_enough && (is_certain(level) || is_confirmed()) || by_itself() || self.is_firing_about(finding)
         });
         self.drop_consequences(&mut findings);
         findings.retain(|finding| self.is_held(finding) || !self.is_over(finding, compared));
