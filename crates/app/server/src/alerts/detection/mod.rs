@@ -337,10 +337,17 @@ impl Study<'_> {
         known.any(|alert| alert.state != AlertState::Firing) || self.is_firing_about(finding)
     }
 
+    /// The alerts about the very operation, pending and firing.
+    fn alerts_about(&self, finding: &Finding) -> impl Iterator<Item = &Alert> {
+        let names = (&finding.service, &finding.operation);
+        self.alerts.active.iter().filter(move |alert| {
+            alert.finding.operation().is_some_and(|own| (&own.service, &own.operation) == names)
+        })
+    }
+
     /// Whether there is a firing alert about the very operation. For another operation of its service, an alert is no evidence.
     fn is_firing_about(&self, finding: &Finding) -> bool {
-        let mut firing = self.alerts.firing().filter_map(|alert| alert.finding.operation());
-        firing.any(|own| (&own.service, &own.operation) == (&finding.service, &finding.operation))
+        self.alerts_about(finding).any(|alert| alert.state == AlertState::Firing)
     }
 
     fn is_confirmed(&self, finding: &Finding, compared: Compared) -> bool {
@@ -401,14 +408,9 @@ impl Study<'_> {
             self.drop_daily(&mut findings, compared, day);
         }
         // An alert about errors stays about them while another operation of the service takes longer.
-        findings.sort_by_key(|finding| !(finding.has_errors() && self.is_alert_of(finding)));
+        findings
+            .sort_by_key(|finding| !(finding.has_errors() && self.alerts_about(finding).next().is_some()));
         by_service(findings)
-    }
-
-    /// Whether there is an alert about the very operation.
-    fn is_alert_of(&self, finding: &Finding) -> bool {
-        let mut own = self.alerts.active.iter().filter_map(|alert| alert.finding.operation());
-        own.any(|own| (&own.service, &own.operation) == (&finding.service, &finding.operation))
     }
 
     /// Drops findings that are as slow, or fail as often, every day at this time: those shown to be as slow a day earlier, and
