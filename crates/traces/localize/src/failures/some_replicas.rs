@@ -55,8 +55,10 @@ pub fn performed_by_some<Replicas: Fn(u32) -> ReplicaId>(
     let operations: Vec<OperationId> = operations.iter().copied().collect();
     let counts = search.count(&operations);
     let counted = operations.iter().zip(counts).filter_map(|(&operation, counts)| Some((operation, counts?)));
-    let mut found: Vec<SomeReplicas> =
-        counted.filter_map(|(operation, counts)| test(operation, counts, operations.len())).collect();
+    let mut found: Vec<SomeReplicas> = counted
+        .filter_map(|(operation, counts)| test(operation, &counts, operations.len()))
+        .map(|found| SomeReplicas { hit: search.hit(found.operation), ..found })
+        .collect();
     let matters =
         |found: &SomeReplicas| found.hit.len() >= settings.requests_min && found.rate >= settings.share_min;
     found.retain(|found| found.p_adjusted <= settings.level && matters(found));
@@ -98,18 +100,13 @@ struct Calls {
 struct Counts {
     calls: HashMap<(u32, ReplicaId), Calls, Fast>,
     blocks: Vec<BlockCount>,
-    hit: Vec<RequestNumbers>,
 }
 
 impl<F: Fn(u32) -> Replicas, Replicas: Fn(u32) -> ReplicaId> Search<'_, F> {
     /// Counts of each operation, on the call paths that ever call it; `None` if a call of it leaves the replica.
     fn count(&self, operations: &[OperationId]) -> Vec<Option<Counts>> {
         let blocks = Blocks::choose(self.table.rows, self.table.rows).window;
-        let none = Counts {
-            calls: HashMap::default(),
-            blocks: vec![BlockCount::default(); blocks],
-            hit: Vec::new(),
-        };
+        let none = Counts { calls: HashMap::default(), blocks: vec![BlockCount::default(); blocks] };
         let mut counts = vec![Some(none); operations.len()];
         let paths: Vec<BTreeSet<u32>> =
             operations.iter().map(|&operation| self.paths_to(operation)).collect();
@@ -117,7 +114,6 @@ impl<F: Fn(u32) -> Replicas, Replicas: Fn(u32) -> ReplicaId> Search<'_, F> {
             let of_operation = |number: usize| TreeCallers {
                 number,
                 callers: self.callers(index, operations[number], &paths[number]),
-                performs: self.table.trees[index].nodes_of(operations[number]).next().is_some(),
             };
             let in_question = (0..operations.len()).filter(|&number| counts[number].is_some());
             let mut all: Vec<TreeCallers> = in_question.map(of_operation).collect();
@@ -127,13 +123,27 @@ impl<F: Fn(u32) -> Replicas, Replicas: Fn(u32) -> ReplicaId> Search<'_, F> {
                 let block = self.table.block(request.row, blocks);
                 for own in &all {
                     let counted = counts[own.number].as_mut();
-                    if counted.and_then(|counts| own.add(counts, request, block, &replica_of)).is_none() {
+                    if counted.and_then(|counts| own.add(counts, block, &replica_of)).is_none() {
                         counts[own.number] = None;
                     }
                 }
             }
         }
         counts
+    }
+
+    /// The requests that perform an operation on the call paths that ever call it.
+    fn hit(&self, operation: OperationId) -> Vec<RequestNumbers> {
+        let paths = self.paths_to(operation);
+        let performs = |tree: &usize| {
+            self.table.trees[*tree].nodes_of(operation).next().is_some()
+                && !self.callers(*tree, operation, &paths).is_empty()
+        };
+        let trees = (0..self.table.trees.len()).filter(performs);
+        let mut hit: Vec<RequestNumbers> =
+            trees.flat_map(|tree| self.table.clean[tree].iter().copied()).collect();
+        hit.sort_unstable();
+        hit
     }
 
     /// The call paths that ever call an operation.
@@ -161,19 +171,11 @@ struct TreeCallers {
     /// Number of the operation.
     number: usize,
     callers: Vec<Caller>,
-    /// Whether requests with this tree perform it.
-    performs: bool,
 }
 
 impl TreeCallers {
     /// Counts the calls of a request; `None` if one leaves the replica.
-    fn add(
-        &self,
-        counts: &mut Counts,
-        request: RequestNumbers,
-        block: usize,
-        replica_of: &impl Fn(u32) -> ReplicaId,
-    ) -> Option<()> {
+    fn add(&self, counts: &mut Counts, block: usize, replica_of: &impl Fn(u32) -> ReplicaId) -> Option<()> {
         let block = &mut counts.blocks[block];
         for caller in &self.callers {
             let replica = caller.replica(replica_of)?;
@@ -182,15 +184,14 @@ impl TreeCallers {
             (calls.all, calls.with) = (calls.all + 1.0, calls.with + with);
             (block.exposure, block.events) = (block.exposure + 1.0, block.events + with);
         }
-        if self.performs {
-            counts.hit.push(request);
-        }
         Some(())
     }
 }
 
-fn test(operation: OperationId, mut counts: Counts, tests: usize) -> Option<SomeReplicas> {
-    let calls: BTreeMap<(u32, ReplicaId), Calls> = counts.calls.into_iter().collect();
+/// `hit` is left empty.
+fn test(operation: OperationId, counts: &Counts, tests: usize) -> Option<SomeReplicas> {
+    let calls: BTreeMap<(u32, ReplicaId), Calls> =
+        counts.calls.iter().map(|(&key, &calls)| (key, calls)).collect();
     let mut performing: BTreeMap<ReplicaId, bool> = BTreeMap::new();
     for (&(_, replica), calls) in &calls {
         *performing.entry(replica).or_default() |= calls.with > 0.0;
@@ -213,7 +214,6 @@ fn test(operation: OperationId, mut counts: Counts, tests: usize) -> Option<Some
     }
     let choices = ln_choose(performing.len(), replicas.len()) + (tests as f64).ln();
     let ln_p = ln_p_none(&calls, &performing) / consecutive(&counts.blocks);
-    counts.hit.sort_unstable();
     Some(SomeReplicas {
         operation,
         replicas,
@@ -221,7 +221,7 @@ fn test(operation: OperationId, mut counts: Counts, tests: usize) -> Option<Some
         calls: all as u64,
         rate: with / all,
         p_adjusted: (ln_p + choices).exp().min(1.0),
-        hit: counts.hit,
+        hit: Vec::new(),
     })
 }
 
