@@ -406,6 +406,26 @@ fn a_few_minutes_are_no_evidence_of_a_small_slowdown() {
 }
 
 #[test]
+fn an_uncertain_finding_keeps_open_only_an_alert_about_its_own_operation() {
+    use crate::alerts::lifecycle::tests::{evaluated, finding, rules, time};
+    let (requests, detection) = (requests(0..250, |_| false), detection());
+    let is_retained = |operation: &str, alert: &str| {
+        let mut alerts = AlertList::default();
+        for minute in 0..3 {
+            alerts.apply(&evaluated(&[alert], minute), rules(), time(minute));
+        }
+        assert_eq!(alerts.firing().count(), 1);
+        let engine = LocalEngine::new(NonZeroUsize::MIN);
+        let study =
+            Study { detection: &detection, alerts: &alerts, requests: &requests, end: minute(245), engine };
+        let uncertain = Finding { slower: 0.1, p_value: Some(0.04), ..finding(operation) };
+        !study.lasting(vec![uncertain], detection.compared(minute(245)), &|_| None).is_empty()
+    };
+    assert!(is_retained("read", "read"));
+    assert!(!is_retained("rare", "read"), "another operation of the service");
+}
+
+#[test]
 fn an_operation_with_mostly_slower_calls_is_its_own_finding() {
     let finding = Finding {
         slower: 0.012,
