@@ -67,7 +67,8 @@ impl Case {
         let foreign_on: Vec<String> = match kind.foreign_on {
             ForeignOn::Culprit => culprits.clone(),
             ForeignOn::Elsewhere => {
-                cpu.replicas().find(|name| !culprits.contains(name)).cloned().into_iter().collect()
+                let mut serving = cpu.replicas_during_fault();
+                serving.find(|name| !culprits.contains(name)).cloned().into_iter().collect()
             }
         };
         let threads = laggard_system::available_threads();

@@ -21,8 +21,11 @@ impl Cpu {
         Cpu { start, by_replica: BTreeMap::new() }
     }
 
-    pub(crate) fn replicas(&self) -> impl Iterator<Item = &String> {
-        self.by_replica.keys()
+    /// The replicas that serve calls in each minute of the fault: a release or a smaller number of replicas ends others before it.
+    pub(crate) fn replicas_during_fault(&self) -> impl Iterator<Item = &String> {
+        let during = (FAULT_S / MINUTE_S) as usize..(LENGTH_S / MINUTE_S) as usize;
+        let serving = move |minutes: &[f64]| minutes[during.clone()].iter().all(|cpu| *cpu > 0.0);
+        self.by_replica.iter().filter(move |(_, usage)| serving(&usage.1)).map(|(name, _)| name)
     }
 
     pub(crate) fn add(&mut self, request: &DayRequest, day: &Day, uses_cpu: bool) {

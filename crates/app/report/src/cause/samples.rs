@@ -2,17 +2,17 @@
 //!
 //! Slow calls take longer by some seconds a second: if they compute for longer, so many more cores are in use. Fewer, and the
 //! calls wait; more, and something else computes. How much CPU is in use beyond what transactions explain is the mean
-//! residual of the time since the onset, of a straight line through utilization and transactions before it.
+//! residual of the time since the onset, of a straight line through CPU and transactions before it, of all these servers together.
 //!
 //! That no change is significant says nothing here: where the calls' additional time is too small to be seen in the CPU,
 //! there is no evidence.
 
 use crate::{
-    CauseClass, CauseEvidence, ChangeReport, EvidenceSource, Report, Scope, ServerChanges, Suspect,
-    UtilizationSeries, names, numbers,
+    CauseClass, CauseEvidence, ChangeReport, EvidenceSource, Report, Scope, ServerChanges, Suspect, names,
+    numbers,
 };
 use laggard_model::{Nanos, Timestamp};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Points that a line before the onset needs, and points since it.
 const BEFORE_MIN: usize = 20;
@@ -45,8 +45,8 @@ pub(super) fn elsewhere(report: &Report, changes: &ChangeReport) -> Option<Cause
     let is_slow = |server: &ServerChanges| lead.replicas.contains(&server.server);
     let share_of_slow = of_slow.more / of_slow.cores.max(f64::MIN_POSITIVE);
     let others = changes.servers.iter().filter(|server| !is_slow(server)).filter_map(|server| {
-        let used = CoresUsed::since(server, since, window.until)?;
-        let share = used.more / server.cores.max(f64::MIN_POSITIVE);
+        let used = CoresUsed::since(&[server], since, window.until)?;
+        let share = used.more / used.cores.max(f64::MIN_POSITIVE);
         let is_shown = used.more > ELSEWHERE_ERRORS * used.error
             && share >= ELSEWHERE_SHARE_MIN
             && share_of_slow < share / 2.0;
@@ -112,7 +112,7 @@ pub(crate) struct CpuOfCalls {
     pub(crate) more: f64,
     /// Its standard error.
     error: f64,
-    /// All cores of the servers.
+    /// All cores of the servers, on average.
     pub(crate) cores: f64,
     /// CPU in use on average.
     pub(crate) busy: f64,
@@ -132,16 +132,15 @@ impl CpuOfCalls {
         if !servers.iter().all(|server| server.cores_known) {
             return None;
         }
-        let used = servers.iter().map(|server| CoresUsed::since(server, since, window.until));
-        let used = used.collect::<Option<Vec<CoresUsed>>>().filter(|used| !used.is_empty())?;
+        let used = CoresUsed::since(&servers, since, window.until)?;
         let lost_ns: u64 = lead.affected.iter().map(|affected| affected.lost_ns).sum();
         Some(CpuOfCalls {
-            servers: servers.iter().map(|server| server.server.clone()).collect(),
             lost: lost_ns as f64 / 1e9 / seconds.max(1.0),
-            more: used.iter().map(|used| used.more).sum(),
-            error: used.iter().map(|used| used.error.powi(2)).sum::<f64>().sqrt(),
-            cores: servers.iter().map(|server| server.cores).sum(),
-            busy: used.iter().map(|used| used.busy).sum(),
+            servers: used.servers,
+            more: used.more,
+            error: used.error,
+            cores: used.cores,
+            busy: used.busy,
         })
     }
 
@@ -197,57 +196,92 @@ impl CpuOfCalls {
     }
 }
 
-/// The change of a server's CPU use, in cores.
+/// The change of the CPU that servers use together, in cores.
 struct CoresUsed {
+    /// Those that are up since then.
+    servers: Vec<String>,
     more: f64,
     error: f64,
     busy: f64,
+    cores: f64,
 }
 
 impl CoresUsed {
-    fn since(server: &ServerChanges, since: Timestamp, until: Timestamp) -> Option<CoresUsed> {
-        let points = points(&server.series);
+    /// `None` where there are too few points. Servers come and go, and a release replaces all of them, so that few are up both before and
+    /// since: they are compared as one.
+    fn since(servers: &[&ServerChanges], since: Timestamp, until: Timestamp) -> Option<CoresUsed> {
         let (mut before, mut after) = (Vec::new(), Vec::new());
-        for point in points {
+        for point in joint_points(servers) {
             if point.end <= since {
-                before.push((point.rate, point.utilization));
-            } else if point.start >= since && point.end <= until.plus(Nanos::from_ns(server_step(server))) {
-                after.push((point.rate, point.utilization));
+                before.push(point);
+            } else if point.start >= since && point.start <= until {
+                after.push(point);
             }
         }
         if before.len() < BEFORE_MIN || after.len() < SINCE_MIN {
             return None;
         }
         let line = Line::through(&before);
-        let residuals: Vec<f64> = before.iter().map(|point| line.residual(*point)).collect();
+        let residuals: Vec<f64> = before.iter().map(|point| line.residual(point)).collect();
         let count = after.len() as f64;
-        let more = after.iter().map(|point| line.residual(*point)).sum::<f64>() / count;
-        let busy = after.iter().map(|(_, utilization)| utilization).sum::<f64>() / count;
-        let error =
-            (variance(&residuals) * dependence(&residuals) * (1.0 / count + 1.0 / before.len() as f64))
-                .sqrt();
-        Some(CoresUsed { more: more * server.cores, error: error * server.cores, busy: busy * server.cores })
+        let mean = |value: &dyn Fn(&Point) -> f64| after.iter().map(value).sum::<f64>() / count;
+        let variance =
+            variance(&residuals) * dependence(&residuals) * (1.0 / count + 1.0 / before.len() as f64);
+        let is_up = |server: &&&ServerChanges| {
+            points(server).any(|point| point.start >= since && point.start <= until)
+        };
+        Some(CoresUsed {
+            servers: servers.iter().filter(is_up).map(|server| server.server.clone()).collect(),
+            more: mean(&|point| line.residual(point)),
+            error: variance.sqrt(),
+            busy: mean(&|point| point.busy),
+            cores: mean(&|point| point.cores),
+        })
     }
 }
 
-fn server_step(server: &ServerChanges) -> u64 {
-    (server.series.step_s * 1e9).max(0.0) as u64
-}
-
+/// An interval of one server, or of several together.
+#[derive(Clone, Copy)]
 struct Point {
     start: Timestamp,
     end: Timestamp,
+    /// Transactions a second.
     rate: f64,
-    utilization: f64,
+    /// Cores in use.
+    busy: f64,
+    /// All cores.
+    cores: f64,
 }
 
-fn points(series: &UtilizationSeries) -> impl Iterator<Item = Point> + '_ {
+fn points(server: &ServerChanges) -> impl Iterator<Item = Point> + '_ {
+    let series = &server.series;
     let step = Nanos::from_ns((series.step_s * 1e9).max(0.0) as u64);
     let values = series.observed.iter().zip(&series.transactions_per_s).enumerate();
     values.filter_map(move |(index, (utilization, rate))| {
         let start = series.since.plus(Nanos::from_ns(step.ns().saturating_mul(index as u64)));
-        Some(Point { start, end: start.plus(step), rate: (*rate)?, utilization: (*utilization)? })
+        let busy = (*utilization)? * server.cores;
+        Some(Point { start, end: start.plus(step), rate: (*rate)?, busy, cores: server.cores })
     })
+}
+
+/// Sums over servers, of the times for which each has a point that is up: from its first to its last.
+fn joint_points(servers: &[&ServerChanges]) -> Vec<Point> {
+    let mut lives: Vec<(Timestamp, Timestamp)> = Vec::new();
+    let mut sums: BTreeMap<Timestamp, (usize, Point)> = BTreeMap::new();
+    for server in servers {
+        let own: Vec<Point> = points(server).collect();
+        lives.extend(own.first().zip(own.last()).map(|(first, last)| (first.start, last.start)));
+        for point in own {
+            let (count, sum) =
+                sums.entry(point.start).or_insert((0, Point { rate: 0.0, busy: 0.0, cores: 0.0, ..point }));
+            *count += 1;
+            sum.rate += point.rate;
+            sum.busy += point.busy;
+            sum.cores += point.cores;
+        }
+    }
+    let up = |time: Timestamp| lives.iter().filter(|(first, last)| (first..=last).contains(&&time)).count();
+    sums.into_values().filter(|(count, sum)| *count == up(sum.start)).map(|(_, sum)| sum).collect()
 }
 
 /// Least squares; level where the rate does not vary.
@@ -258,18 +292,18 @@ struct Line {
 }
 
 impl Line {
-    fn through(points: &[(f64, f64)]) -> Line {
+    fn through(points: &[Point]) -> Line {
         let count = points.len() as f64;
-        let rate_mean = points.iter().map(|point| point.0).sum::<f64>() / count;
-        let mean = points.iter().map(|point| point.1).sum::<f64>() / count;
-        let squares: f64 = points.iter().map(|point| (point.0 - rate_mean).powi(2)).sum();
-        let products: f64 = points.iter().map(|point| (point.0 - rate_mean) * (point.1 - mean)).sum();
+        let rate_mean = points.iter().map(|point| point.rate).sum::<f64>() / count;
+        let mean = points.iter().map(|point| point.busy).sum::<f64>() / count;
+        let squares: f64 = points.iter().map(|point| (point.rate - rate_mean).powi(2)).sum();
+        let products: f64 = points.iter().map(|point| (point.rate - rate_mean) * (point.busy - mean)).sum();
         let slope = if squares > 0.0 { (products / squares).max(0.0) } else { 0.0 };
         Line { rate_mean, mean, slope }
     }
 
-    fn residual(&self, (rate, utilization): (f64, f64)) -> f64 {
-        utilization - self.mean - self.slope * (rate - self.rate_mean)
+    fn residual(&self, point: &Point) -> f64 {
+        point.busy - self.mean - self.slope * (point.rate - self.rate_mean)
     }
 }
 

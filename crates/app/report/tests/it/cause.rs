@@ -105,6 +105,36 @@ fn shares_of_an_unknown_number_of_cores_are_no_evidence_and_the_report_states_it
 }
 
 #[test]
+fn servers_that_a_release_replaced_count_as_one() {
+    let everywhere = slow(all_replicas(), 1.0, &[]);
+    // The first ten of the minutes before the window are of the release before; then `d` to `f` take over.
+    let replaced = |more: &[(&str, f64)], missing: &[usize]| {
+        let mut changes = samples(&everywhere, more);
+        let mut old = changes.servers.clone();
+        for (server, name) in old.iter_mut().zip(["d", "e", "f"]) {
+            server.server = name.to_owned();
+            server.series.observed[BEFORE - 10..].fill(None);
+        }
+        changes.servers.iter_mut().for_each(|server| server.series.observed[..BEFORE - 10].fill(None));
+        for server in &mut changes.servers[..2] {
+            missing.iter().for_each(|minute| server.series.observed[*minute] = None);
+        }
+        changes.servers.extend(old);
+        let cause = conclude(&everywhere, Some(&changes), None).unwrap();
+        let of_samples = cause.evidence.into_iter().find(|own| own.source == EvidenceSource::Samples);
+        (cause.class, of_samples.map_or_else(String::new, |own| own.text))
+    };
+    let computing = [("a", 0.33), ("b", 0.33), ("c", 0.33)];
+    let (class, text) = replaced(&computing, &[]);
+    assert_eq!(class, CauseClass::Code, "{text}");
+    assert!(text.contains("CPU of a, b, c is"), "those that are up: {text}");
+    assert_eq!(replaced(&[], &[]).0, CauseClass::Waiting);
+    // A minute without samples of two of them is not a minute without CPU.
+    let missing: Vec<usize> = (BEFORE + 1..BEFORE + SINCE - 1).step_by(2).collect();
+    assert_eq!(replaced(&computing, &missing).0, CauseClass::Code);
+}
+
+#[test]
 fn cpu_beyond_that_of_the_calls_belongs_to_another_process() {
     let on_one = slow(three_replicas(), 0.05, &["a"]);
     assert_eq!(class(&on_one, &[("a", 1.0)]), (CauseClass::ForeignLoad, 1));
