@@ -31,7 +31,7 @@ mod thinning;
 mod weighted;
 
 pub use cosine::column_cosines;
-pub use distributions::{binomial_upper_tail, normal_upper_tail};
+pub use distributions::{binomial_upper_tail, normal_upper_tail, uniform_sum_lower_tail};
 pub use f_distribution::f_upper_tail;
 pub use histogram::{BinRule, Dissimilarity, HistogramBins, dissimilarities, jensen_shannon_distance};
 pub use levenshtein::{levenshtein_matches, levenshtein_within};

@@ -18,6 +18,7 @@ use crate::alerts::evaluate::Finding;
 use laggard_diagnose::SubjectCall;
 use laggard_engine::{LocalEngine, Requests};
 use laggard_model::{Nanos, Timestamp};
+use laggard_numeric::uniform_sum_lower_tail;
 use laggard_params::Window;
 use std::collections::HashMap;
 
@@ -35,6 +36,9 @@ const FACTOR_MIN: f64 = 1.6;
 const DRIFT: f64 = 0.045;
 /// Standard errors that confirm a finding: as many as a p-value of 3e-7, since hundreds of operations are compared every minute.
 const ERRORS_MIN: f64 = 5.0;
+/// The same as the probability of such ranks of a few calls: the standard error of their shift is that of many. Six calls that happen to be
+/// of the slower of two modes are shifted by the distance of the modes.
+const CHANCE_MAX: f64 = 3e-7;
 /// The same for calls beyond the tail, which neither load nor drift moves as much.
 const TAIL_ERRORS_MIN: f64 = 4.0;
 /// So many times as far as any interval of the baseline that is as long.
@@ -90,6 +94,7 @@ pub(super) fn is_confirmed(
         let level = |part: &ComparedPart<'_>| Some(usual.shift(part.calls)?.less(explained(part)));
         let tail = |part: &ComparedPart<'_>| usual.tail_errors(part.calls, explained(part));
         level(&now).is_some_and(|shift| shift.change >= FACTOR_MIN.ln())
+            && usual.chance(now.calls, explained(&now)) <= CHANCE_MAX
             && is_confirmed_by(ERRORS_MIN, &|part| level(part).map(|shift| shift.errors()))
             || usual.has_more_tail(now.calls, explained(&now)) && is_confirmed_by(TAIL_ERRORS_MIN, &tail)
     })
@@ -201,6 +206,14 @@ impl Usual {
         (below + up_to) as f64 / (2 * self.sorted.len()) as f64
     }
 
+    /// How likely requests have such high ranks among the usual ones by chance, less the change of the level that is explained.
+    fn chance(&self, requests: &[Called], explained: f64) -> f64 {
+        // No request is slower than all others, of which only the usual ones are known.
+        let known = self.sorted.len() as f64 / (self.sorted.len() as f64 + 1.0);
+        let above = |request: &Called| 1.0 - known * self.score(self.residual(request) - explained);
+        uniform_sum_lower_tail(requests.len() as u32, requests.iter().map(above).sum())
+    }
+
     /// How many requests are beyond the tail.
     pub(super) fn in_tail(&self, requests: &[Called]) -> usize {
         self.beyond_tail(requests, 0.0)
@@ -293,6 +306,23 @@ mod tests {
         assert!(few.errors() < ERRORS_MIN, "five calls: {}", few.errors());
         assert!(usual.shift(&called(0..4, 9.0)).is_none());
         assert!(Usual::new(&called(0..40, 1.0)).is_none());
+    }
+
+    #[test]
+    fn a_few_calls_of_the_slower_mode_may_be_chance() {
+        let usual = Usual::new(&called(0..3_600, 1.0)).unwrap();
+        let is_slower_mode = |request: &Called| request.log > 15.0;
+        let mut slower_mode = called(3_600..3_700, 1.0);
+        slower_mode.retain(is_slower_mode);
+        slower_mode.truncate(7);
+        let shift = usual.shift(&slower_mode).unwrap();
+        assert!(shift.errors() > ERRORS_MIN, "as if they were many: {}", shift.errors());
+        // Each is of the slowest third: one in 3^7.
+        let chance = usual.chance(&slower_mode, 0.0);
+        assert!((1e-6..1e-3).contains(&chance), "{chance:e}");
+        slower_mode.iter_mut().for_each(|request| request.log += 3.0_f64.ln());
+        assert!(usual.chance(&slower_mode, 0.0) < CHANCE_MAX, "slower than nearly all");
+        assert!(usual.chance(&slower_mode, 3.0_f64.ln()) > CHANCE_MAX, "explained by the load");
     }
 
     #[test]
