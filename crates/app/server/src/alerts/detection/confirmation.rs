@@ -207,7 +207,7 @@ impl Usual {
     }
 
     /// How likely requests have such high ranks among the usual ones by chance, less the change of the level that is explained.
-    fn chance(&self, requests: &[Called], explained: f64) -> f64 {
+    pub(super) fn chance(&self, requests: &[Called], explained: f64) -> f64 {
         // No request is slower than all others, of which only the usual ones are known.
         let known = self.sorted.len() as f64 / (self.sorted.len() as f64 + 1.0);
         let above = |request: &Called| 1.0 - known * self.score(self.residual(request) - explained);

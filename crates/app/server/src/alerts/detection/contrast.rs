@@ -18,6 +18,8 @@ const LENGTHS: [Nanos; 4] =
     [Nanos::from_secs(600), Nanos::from_secs(900), Nanos::from_secs(1_800), Nanos::from_secs(3_600)];
 /// Standard errors that confirm a finding.
 const ERRORS_MIN: f64 = 3.5;
+/// The same as the probability of such ranks, whose standard error is that of many calls.
+const CHANCE_MAX: f64 = 2.3e-4;
 /// The last part of the baseline of this length is not compared: a slow-down that began before the window is no variation.
 const GAP: Nanos = Nanos::from_secs(1_200);
 /// The least factor relative to the other operations.
@@ -51,7 +53,9 @@ pub(super) fn is_confirmed(
         let errors = |part: Window| Some(service.contrast(part)?.errors());
         service.contrast(latest(length)).is_some_and(|now| {
             let earlier: Vec<f64> = parts_of(reference, length).filter_map(errors).collect();
-            now.change >= FACTOR_MIN.ln() && is_exceptional(ERRORS_MIN, now.errors(), &earlier)
+            now.change >= FACTOR_MIN.ln()
+                && now.chance <= CHANCE_MAX
+                && is_exceptional(ERRORS_MIN, now.errors(), &earlier)
         })
     })
 }
@@ -78,6 +82,8 @@ impl Levels {
 struct Contrast {
     change: f64,
     variance: f64,
+    /// How likely the ranks of the calls are by chance, without what the service has in common.
+    chance: f64,
 }
 
 impl Contrast {
@@ -111,13 +117,15 @@ impl ServiceLevels {
         let own = self.own.shift(part)?;
         let others: Vec<RankShift> = self.others.iter().filter_map(|other| other.shift(part)).collect();
         let common = common(&others)?;
-        Some(Contrast { change: own.change - common.change, variance: own.variance + common.variance })
+        let chance = self.own.usual.chance(within(&self.own.all, part), common.change);
+        let (change, variance) = (own.change - common.change, own.variance + common.variance);
+        Some(Contrast { change, variance, chance })
     }
 }
 
 /// What some operations have in common: the median of their changes, or the change that a quarter of them, at least two, exceed for
 /// certain. `None` for too few.
-fn common(shifts: &[RankShift]) -> Option<Contrast> {
+fn common(shifts: &[RankShift]) -> Option<RankShift> {
     if shifts.len() < OTHERS_MIN {
         return None;
     }
@@ -127,7 +135,7 @@ fn common(shifts: &[RankShift]) -> Option<Contrast> {
     let median = median_of(&shifts.iter().map(|shift| shift.change).collect::<Vec<f64>>());
     let count = shifts.len() as f64;
     let variance = shifts.iter().map(|shift| shift.variance).sum::<f64>() / count;
-    Some(Contrast { change: moving.max(median), variance: MEDIAN_VARIANCE * variance / count })
+    Some(RankShift { change: moving.max(median), variance: MEDIAN_VARIANCE * variance / count })
 }
 
 #[cfg(test)]
@@ -153,10 +161,23 @@ mod tests {
         Levels { usual: Usual::new(&all[..8 * 120]).unwrap(), all }
     }
 
-    fn errors(own: f64, others: [f64; 3]) -> f64 {
+    fn contrast(own: f64, others: [f64; 3], until: Timestamp) -> Contrast {
         let others = others.into_iter().zip(1..).map(|(factor, seed)| levels(seed, factor)).collect();
         let service = ServiceLevels { own: levels(0, own), others };
-        service.contrast(Window { since: time(120), until: time(135) }).unwrap().errors()
+        service.contrast(Window { since: time(120), until }).unwrap()
+    }
+
+    fn errors(own: f64, others: [f64; 3]) -> f64 {
+        contrast(own, others, time(135)).errors()
+    }
+
+    #[test]
+    fn six_calls_may_be_slower_than_their_service_by_chance() {
+        let six = contrast(1.6, [1.0; 3], time(120).plus(Nanos::from_secs(44)));
+        assert!(six.errors() > ERRORS_MIN, "as if they were many: {}", six.errors());
+        assert!(six.chance > CHANCE_MAX, "{:e}", six.chance);
+        assert!(contrast(1.6, [1.0; 3], time(135)).chance < CHANCE_MAX);
+        assert!(contrast(1.6, [1.6; 3], time(135)).chance > CHANCE_MAX, "so is its service");
     }
 
     #[test]
