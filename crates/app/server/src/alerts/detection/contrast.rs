@@ -161,23 +161,33 @@ mod tests {
         Levels { usual: Usual::new(&all[..8 * 120]).unwrap(), all }
     }
 
-    fn contrast(own: f64, others: [f64; 3], until: Timestamp) -> Contrast {
+    fn contrast(own: Levels, others: [f64; 3], until: Timestamp) -> Contrast {
         let others = others.into_iter().zip(1..).map(|(factor, seed)| levels(seed, factor)).collect();
-        let service = ServiceLevels { own: levels(0, own), others };
-        service.contrast(Window { since: time(120), until }).unwrap()
+        ServiceLevels { own, others }.contrast(Window { since: time(120), until }).unwrap()
     }
 
     fn errors(own: f64, others: [f64; 3]) -> f64 {
-        contrast(own, others, time(135)).errors()
+        contrast(levels(0, own), others, time(135)).errors()
+    }
+
+    /// The same, but every third call takes ten times as long, and so do the latest six.
+    fn two_modes() -> Levels {
+        let Levels { mut all, .. } = levels(0, 1.0);
+        let latest = all.len() - 8 * 15;
+        for (number, call) in all.iter_mut().enumerate() {
+            let is_slow = number % 3 == 0 || (latest..latest + 6).contains(&number);
+            call.log += if is_slow { 10.0_f64.ln() } else { 0.0 };
+        }
+        Levels { usual: Usual::new(&all[..latest]).unwrap(), all }
     }
 
     #[test]
     fn six_calls_may_be_slower_than_their_service_by_chance() {
-        let six = contrast(1.6, [1.0; 3], time(120).plus(Nanos::from_secs(44)));
+        let six = contrast(two_modes(), [1.0; 3], time(120).plus(Nanos::from_secs(44)));
         assert!(six.errors() > ERRORS_MIN, "as if they were many: {}", six.errors());
         assert!(six.chance > CHANCE_MAX, "{:e}", six.chance);
-        assert!(contrast(1.6, [1.0; 3], time(135)).chance < CHANCE_MAX);
-        assert!(contrast(1.6, [1.6; 3], time(135)).chance > CHANCE_MAX, "so is its service");
+        assert!(contrast(levels(0, 1.6), [1.0; 3], time(135)).chance < CHANCE_MAX);
+        assert!(contrast(levels(0, 1.6), [1.6; 3], time(135)).chance > CHANCE_MAX, "so is its service");
     }
 
     #[test]

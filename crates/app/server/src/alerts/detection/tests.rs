@@ -426,6 +426,30 @@ fn an_uncertain_finding_keeps_open_only_an_alert_about_its_own_operation() {
 }
 
 #[test]
+fn a_few_calls_of_the_slower_mode_confirm_nothing() {
+    let detection = detection();
+    let is_confirmed = |latest_ns: i64| {
+        // One call in two minutes, every fourth of which takes ten times as long; in each mode, up to three times as long as another.
+        let db_ns = |at: i64| {
+            let mode = match at {
+                at if at >= 231 * 6 => latest_ns,
+                at if at / 12 % 4 == 0 => 40 * MS,
+                _ => 4 * MS,
+            };
+            mode + 2 * mode * (at * 7_919 % 1_000) / 1_000
+        };
+        let requests = requests_of(0..250, db_ns, |_| false, |at| at % 12 == 0);
+        let (alerts, engine) = (AlertList::default(), LocalEngine::new(NonZeroUsize::MIN));
+        let study =
+            Study { detection: &detection, alerts: &alerts, requests: &requests, end: minute(245), engine };
+        let finding = Finding { replicas: Vec::new(), ..crate::alerts::lifecycle::tests::finding("rare") };
+        study.is_confirmed(&finding, detection.compared(minute(245)))
+    };
+    assert!(!is_confirmed(40 * MS));
+    assert!(is_confirmed(400 * MS));
+}
+
+#[test]
 fn an_operation_with_mostly_slower_calls_is_its_own_finding() {
     let finding = Finding {
         slower: 0.012,
