@@ -74,11 +74,14 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
+    /// Of all groups, without peers that are culprits. An observation of a culprit and another group, such as the two ends of a call, says
+    /// nothing about the other one, and counts only for the culprit.
     pub(crate) fn new(
         grouped: &Grouped<'_>,
         rows: &[Observation],
         (expected, bulk): (&Expected, Bulk),
         parts: usize,
+        culprits: &BTreeSet<ReplicaId>,
     ) -> Sums {
         let table = grouped.table;
         let mut by_set: HashMap<u32, Vec<LogSum>, Fast> = HashMap::default();
@@ -94,22 +97,18 @@ impl Sums {
         by_set.sort_unstable_by_key(|(set, _)| *set);
         let mut by_replica: BTreeMap<ReplicaId, Vec<LogSum>> = BTreeMap::new();
         for (set, sums) in by_set {
-            for &replica in &grouped.sets[set as usize] {
+            let members = &grouped.sets[set as usize];
+            let with_culprit = members.iter().any(|replica| culprits.contains(replica));
+            for &replica in members.iter().filter(|replica| !with_culprit || culprits.contains(replica)) {
                 let all = by_replica.entry(replica).or_insert_with(|| vec![LogSum::default(); parts]);
                 all.iter_mut().zip(&sums).for_each(|(all, &sum)| all.add(sum));
             }
         }
-        let mut sums = Sums { by_replica, left_out: BTreeSet::new(), normal: vec![LogSum::default(); parts] };
-        sums.leave_out(&BTreeSet::new());
-        sums
-    }
-
-    pub(crate) fn leave_out(&mut self, culprits: &BTreeSet<ReplicaId>) {
-        self.left_out.clone_from(culprits);
-        self.normal.fill(LogSum::default());
-        for (_, sums) in self.by_replica.iter().filter(|(replica, _)| !culprits.contains(replica)) {
-            self.normal.iter_mut().zip(sums).for_each(|(normal, &sum)| normal.add(sum));
+        let mut normal = vec![LogSum::default(); parts];
+        for (_, sums) in by_replica.iter().filter(|(replica, _)| !culprits.contains(replica)) {
+            normal.iter_mut().zip(sums).for_each(|(normal, &sum)| normal.add(sum));
         }
+        Sums { by_replica, left_out: culprits.clone(), normal }
     }
 
     pub(crate) fn total(&self, replica: ReplicaId) -> Option<LogSum> {

@@ -72,8 +72,9 @@ pub(crate) fn find_changed_groups(
         return Vec::new();
     }
     let sites = &sites_that_matter(sites)[..];
+    let periods = |site, rows| [(baseline, baseline.table.rows_of(site)), (window, rows)];
     let mut studies: Vec<SiteParts> = parallel_map(sites, threads, |&(site, rows)| {
-        SiteParts::new((baseline, baseline.table.rows_of(site)), (window, rows), settings.observations_min)
+        SiteParts::new(periods(site, rows), settings.observations_min)
     });
     // Requests with one value of an attribute do not share a machine.
     let have_machines = window.by_request.is_none();
@@ -83,12 +84,11 @@ pub(crate) fn find_changed_groups(
     for _ in 0..ROUNDS_MAX {
         flag(&mut tests, settings.level);
         let mut is_last = true;
-        for (study, tests) in studies.iter_mut().zip(&mut tests) {
+        for ((study, tests), &(site, rows)) in studies.iter_mut().zip(&mut tests).zip(sites) {
             let flagged: BTreeSet<ReplicaId> =
                 tests.iter().filter(|(_, test)| test.flagged).map(|(&replica, _)| replica).collect();
             if flagged != study.window.left_out {
-                study.window.leave_out(&flagged);
-                study.baseline.leave_out(&flagged);
+                study.leave_out(&flagged, periods(site, rows));
                 *tests = study.tests(&shared);
                 is_last = false;
             }
@@ -205,6 +205,7 @@ struct ReplicaChange {
 struct SiteParts {
     baseline: Sums,
     window: Sums,
+    baseline_parts: usize,
     /// Parts of the baseline with as many requests as the window.
     batch: usize,
     /// Replicas with enough observations in the window.
@@ -251,8 +252,7 @@ const PARTS_DEGREES: f64 = 8.0;
 
 impl SiteParts {
     fn new(
-        (baseline, earlier): (&Grouped<'_>, &[Observation]),
-        (window, rows): (&Grouped<'_>, &[Observation]),
+        [(baseline, earlier), (window, rows)]: [(&Grouped<'_>, &[Observation]); 2],
         observations_min: usize,
     ) -> SiteParts {
         let expected = Expected::of(baseline.table, earlier);
@@ -261,20 +261,33 @@ impl SiteParts {
         let batch = (parts * now / before).clamp(1, parts);
         let mut ratios = ExpectedRatios::new(baseline.table, &expected);
         let bulk = Bulk::of(earlier.len(), |index| ratios.log(&earlier[index]));
-        let sums = Sums::new(window, rows, (&expected, bulk), PARTS);
+        let nobody = BTreeSet::new();
+        let sums = Sums::new(window, rows, (&expected, bulk), PARTS, &nobody);
         let enough = |replica: &ReplicaId| {
             sums.total(*replica).is_some_and(|total| total.count >= observations_min as f64)
         };
         let replicas: Vec<ReplicaId> = sums.by_replica.keys().copied().filter(enough).collect();
         let earlier = if replicas.len() < 2 { &[] } else { earlier };
         SiteParts {
-            baseline: Sums::new(baseline, earlier, (&expected, bulk), parts),
+            baseline: Sums::new(baseline, earlier, (&expected, bulk), parts, &nobody),
             window: sums,
+            baseline_parts: parts,
             batch,
             replicas,
             expected,
             bulk,
         }
+    }
+
+    /// Leaves culprits out of the peers, and their observations out of those of others.
+    fn leave_out(
+        &mut self,
+        culprits: &BTreeSet<ReplicaId>,
+        [(baseline, earlier), (window, rows)]: [(&Grouped<'_>, &[Observation]); 2],
+    ) {
+        let usual = (&self.expected, self.bulk);
+        self.baseline = Sums::new(baseline, earlier, usual, self.baseline_parts, culprits);
+        self.window = Sums::new(window, rows, usual, PARTS, culprits);
     }
 
     fn tests(&self, shared: &SharedNoise) -> BTreeMap<ReplicaId, ReplicaChange> {

@@ -234,3 +234,17 @@ fn replicas_that_always_differ_have_not_changed() {
     });
     assert_eq!(named.count(), 0);
 }
+
+/// Of the calls between several replicas and the only one of another service, those of one caller became slow.
+#[test]
+fn the_only_replica_at_the_other_end_of_slow_calls_is_no_culprit() {
+    for seed in 0..10 {
+        let (mut before, mut after) = before_and_after(seed, 5.0);
+        for table in [&mut before, &mut after] {
+            table.sets.iter_mut().for_each(|ends| ends.push(replica(9)));
+        }
+        let suspects = changed_replica_suspects(&before, &after, &SiteSettings::default(), THREADS);
+        let names: Vec<ReplicaId> = suspects[0].culprits.iter().map(|culprit| culprit.replica).collect();
+        assert_eq!((suspects[0].sites[0], names), (site(1), vec![replica(2)]), "seed {seed}");
+    }
+}
