@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Recordings within which each expectation must be met once. On a virtual machine whose CPUs are taken away for a while, all
-/// executions of that time are slower, and no single recording may meet all of them: in one run of six, each was met by some.
+/// executions of that time are slower: none of six recordings of one run met all of them, and each was met by some.
 const RECORDINGS: usize = 6;
 
 /// Executions of one set in chronological order.

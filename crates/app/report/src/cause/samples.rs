@@ -264,7 +264,7 @@ fn points(server: &ServerChanges) -> impl Iterator<Item = Point> + '_ {
     })
 }
 
-/// Sums over servers, of the times for which each has a point that is up: from its first to its last.
+/// Sums over servers, of the intervals for which each server has a point that is up then: from its first point to its last.
 fn joint_points(servers: &[&ServerChanges]) -> Vec<Point> {
     let mut lives: Vec<(Timestamp, Timestamp)> = Vec::new();
     let mut sums: BTreeMap<Timestamp, (usize, Point)> = BTreeMap::new();

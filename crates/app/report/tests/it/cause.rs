@@ -107,7 +107,7 @@ fn shares_of_an_unknown_number_of_cores_are_no_evidence_and_the_report_states_it
 #[test]
 fn servers_that_a_release_replaced_count_as_one() {
     let everywhere = slow(all_replicas(), 1.0, &[]);
-    // The first ten of the minutes before the window are of the release before; then `d` to `f` take over.
+    // Until ten minutes before the window, `d` to `f` of the previous release are up.
     let replaced = |more: &[(&str, f64)], missing: &[usize]| {
         let mut changes = samples(&everywhere, more);
         let mut old = changes.servers.clone();
