@@ -2,10 +2,10 @@
 
 use super::{Load, Random, THREADS, site};
 use laggard_localize::{
-    Culprit, CulpritSettings, Share, SiteSettings, SiteTable, changed_replica_suspects, find_culprits,
-    find_uneven_sites,
+    Culprit, CulpritSettings, Share, Site, SiteSettings, SiteSuspect, SiteTable, changed_replica_suspects,
+    find_culprits, find_uneven_sites, join_suspects,
 };
-use laggard_model::ReplicaId;
+use laggard_model::{OperationId, ReplicaId};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -247,4 +247,32 @@ fn the_only_replica_at_the_other_end_of_slow_calls_is_no_culprit() {
         let names: Vec<ReplicaId> = suspects[0].culprits.iter().map(|culprit| culprit.replica).collect();
         assert_eq!((suspects[0].sites[0], names), (site(1), vec![replica(2)]), "seed {seed}");
     }
+}
+
+#[test]
+fn replicas_show_which_end_of_a_link_is_slow_for_all_its_suspects() {
+    let [caller, callee] = [0, 1].map(OperationId::from_index);
+    let suspect = |operation, replicas: &[usize], is_end_unknown| SiteSuspect {
+        operation,
+        sites: vec![Site::Link { caller, callee }],
+        shift: None,
+        slow_calls: None,
+        culprits: replicas.iter().map(|&at| culprit(at)).collect(),
+        excess_ns: 1e9,
+        effect_ns: 1e6,
+        factor: 2.0,
+        hit: Vec::new(),
+        is_end_unknown,
+    };
+    let joined = join_suspects(vec![suspect(callee, &[], true), suspect(caller, &[2], false)]);
+    assert_eq!(joined.len(), 1);
+    assert_eq!((joined[0].operation, joined[0].is_end_unknown), (caller, false));
+    assert_eq!(joined[0].culprits[0].replica, replica(2));
+    // Without replicas, both ends remain.
+    assert_eq!(join_suspects(vec![suspect(callee, &[], true), suspect(caller, &[], false)]).len(), 2);
+}
+
+fn culprit(at: usize) -> Culprit {
+    let (factor, factor_low, factor_high) = (2.0, 1.9, 2.1);
+    Culprit { replica: replica(at), factor, factor_low, factor_high, observations: 100, p_adjusted: 1e-9 }
 }
