@@ -282,6 +282,7 @@ pub fn join_suspects(mut suspects: Vec<SiteSuspect>) -> Vec<SiteSuspect> {
                 .then(a.sites.cmp(&b.sites))
         });
     };
+    order(&mut suspects);
     decide_ends(&mut suspects);
     order(&mut suspects);
     let mut joined: BTreeMap<OperationId, SiteSuspect> = BTreeMap::new();
@@ -297,14 +298,14 @@ pub fn join_suspects(mut suspects: Vec<SiteSuspect>) -> Vec<SiteSuspect> {
     out
 }
 
-/// Where the replicas of one suspect show which end of a link is slow, it is that end for every suspect of the link.
+/// Where the replicas of a suspect show which end of a link is slow, it is that end for every suspect of the link: the first of several.
 fn decide_ends(suspects: &mut [SiteSuspect]) {
-    let by_replicas =
-        suspects.iter().filter(|suspect| !suspect.is_end_unknown && !suspect.culprits.is_empty());
-    let is_link = |site: &&Site| matches!(site, Site::Link { .. });
-    let decided: BTreeMap<Site, OperationId> = by_replicas
-        .flat_map(|suspect| suspect.sites.iter().filter(is_link).map(|site| (*site, suspect.operation)))
-        .collect();
+    let mut decided: BTreeMap<Site, OperationId> = BTreeMap::new();
+    for suspect in suspects.iter().filter(|suspect| !suspect.is_end_unknown && !suspect.culprits.is_empty()) {
+        for &site in &suspect.sites {
+            decided.entry(site).or_insert(suspect.operation);
+        }
+    }
     for suspect in suspects.iter_mut().filter(|suspect| suspect.is_end_unknown) {
         if let Some(&operation) = suspect.sites.first().and_then(|site| decided.get(site)) {
             (suspect.operation, suspect.is_end_unknown) = (operation, false);
