@@ -46,7 +46,7 @@ pub(crate) fn answers(recording: &Recording, truth: &FaultTruth) -> Result<Vec<P
         |ns| (began_ns..ended_ns).contains(&ns),
         |ns| ns < began_ns,
     );
-    let methods = localizers();
+    let methods = localizers(None);
     let peers = methods.iter().filter(|method| PEERS.iter().any(|name| method.name().starts_with(name)));
     Ok(peers.map(|method| answer(method.as_ref(), &case, truth)).collect())
 }

@@ -48,7 +48,7 @@ pub use judge::{Judgment, Miss, Retrieval, judge};
 pub use measure::Cost;
 pub use methods::{
     FrequentItemsets, Labels, MicroRank, Spectrum, TailLatency, TraceRca, WindowSelfTime, dstar2, jaccard,
-    laggard_report, localizers, mine, personalized_page_rank,
+    localizers, mine, personalized_page_rank,
 };
 pub use patterns::{PatternScore, RequestMatrix, pattern_finders, score_patterns};
 pub use results::{GroupScore, LocalizerScore, Results};

@@ -14,6 +14,7 @@ cargo xtask evaluate [OPTION…]
     --first-seed N     the first of them (1)
     --requests N       simulated requests of each of three services (2700)
     --profile NAME     only simulated days of this kind of system
+    --calls-max N      Laggard's methods diagnose at most so many calls of a case; requests are left out beyond, as from a store
     --save FILE        write the results to a file, to be merged later, instead of printing pages
     --merge FILE…      no run: the pages of saved results; of equal cases the later file's
     --write            write docs/scorecard.md and docs/scorecard-misses.md instead of printing
@@ -66,6 +67,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
             "--method" => options.methods.push(value),
             "--seeds" => options.seeds = number()?,
             "--first-seed" => options.first_seed = number()?,
+            "--calls-max" => options.calls_max = Some(number()?),
             "--profile" => options.profile = Some(value),
             "--save" => out.save = Some(PathBuf::from(value)),
             "--merge" => out.merge.push(PathBuf::from(value)),

@@ -97,7 +97,7 @@ impl Results {
 
     /// Puts the methods into the order of a run of all of them; merged parts have them in any order.
     fn order_methods(&mut self) {
-        let names: Vec<String> = localizers().iter().map(|method| method.name().to_owned()).collect();
+        let names: Vec<String> = localizers(None).iter().map(|method| method.name().to_owned()).collect();
         self.localizers.order(&names);
         self.patterns.order(&names_of(&pattern_finders()));
         self.changes.order(&names_of(&change_finders()));

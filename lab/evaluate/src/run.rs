@@ -41,6 +41,8 @@ pub struct Options {
     pub requests: u32,
     /// Only simulated days of the kind of system of this name.
     pub profile: Option<String>,
+    /// Most calls of a case that Laggard's methods diagnose; all if absent.
+    pub calls_max: Option<u64>,
 }
 
 impl Default for Options {
@@ -53,6 +55,7 @@ impl Default for Options {
             seeds: 5,
             requests: 2_700,
             profile: None,
+            calls_max: None,
         }
     }
 }
@@ -75,7 +78,7 @@ impl Options {
 pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Results, String> {
     let mut runner = Runner::new(options, progress);
     if runner.is_empty() {
-        let known: Vec<String> = localizers().iter().map(|method| method.name().to_owned()).collect();
+        let known: Vec<String> = localizers(None).iter().map(|method| method.name().to_owned()).collect();
         return Err(format!("no such method; there is {}", known.join(", ")));
     }
     visit(options.data.as_deref(), &mut runner)?;
@@ -136,7 +139,7 @@ impl<'r> Runner<'r> {
     fn new(options: &'r Options, progress: &'r mut dyn FnMut(&str)) -> Runner<'r> {
         let mut results =
             Results { cores: cores().get(), requests: [options.requests].into(), ..Results::default() };
-        let mut localizers = localizers();
+        let mut localizers = localizers(options.calls_max);
         localizers.retain(|method| options.selects(method.name()));
         let row = |method: &dyn Localizer| MethodRow {
             uses_baseline: method.uses_baseline(),

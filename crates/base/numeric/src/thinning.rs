@@ -3,7 +3,7 @@
 /// Increasing indices of `keep` out of `all` items: one from each of `keep` intervals of equal length, at an
 /// offset that is pseudo-random but always the same. Every k-th would not do: where replicas alternate, all selected
 /// items could be of one replica. All indices when `keep` is 0 or not less than `all`.
-pub fn spread_evenly(all: usize, keep: usize) -> impl Iterator<Item = usize> {
+pub fn spread_evenly(all: usize, keep: usize) -> impl ExactSizeIterator<Item = usize> {
     let keep = if keep == 0 { all } else { keep.min(all) };
     (0..keep).map(move |interval| {
         let end = |interval: usize| (interval as u128 * all as u128 / keep as u128) as usize;

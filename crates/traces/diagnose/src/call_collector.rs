@@ -23,16 +23,18 @@ impl CallCollector<'_> {
     /// The calls of a category's requests.
     pub fn category(&self, id: Fingerprint, surveyed: &SurveyedCategory) -> CategoryCalls {
         let positions = surveyed.positions.iter();
+        let indices = spread_evenly(surveyed.requests.len(), self.rows_max);
+        let rows = indices.len();
         let mut out = CategoryCalls {
             id,
             positions: positions
                 .map(|position| CategoryPosition { operation: position.operation, parent: position.parent })
                 .collect(),
-            requests: Vec::new(),
-            calls: Vec::new(),
+            requests: Vec::with_capacity(rows),
+            calls: Vec::with_capacity(rows * surveyed.positions.len()),
             left_out: 0,
         };
-        for (row, index) in spread_evenly(surveyed.requests.len(), self.rows_max).enumerate() {
+        for (row, index) in indices.enumerate() {
             out.requests.push(surveyed.requests[index]);
             self.add_calls(
                 &mut out.calls,

@@ -17,6 +17,8 @@ pub(crate) struct OutcomeFold<'a> {
 /// Requests of structures before these are numbered.
 #[derive(Default)]
 pub(crate) struct PartialOutcomes {
+    /// The row after that of the last request: both are in the same order, so that the next request is there or soon after.
+    next_row: usize,
     clean: Vec<(u32, RequestNumbers)>,
     failed: Vec<FailedRequest>,
 }
@@ -27,6 +29,23 @@ impl<'a> OutcomeFold<'a> {
             structures: selected.range().requests().structures(),
             operations: selected.operations(),
             rows,
+        }
+    }
+}
+
+/// Rows that are tried one by one before the others are searched.
+const ROWS_TRIED: usize = 8;
+
+impl OutcomeFold<'_> {
+    /// The row of a request, which is probably at or after another.
+    fn row(&self, probable: usize, request: &RequestView<'_>) -> Option<usize> {
+        let rows = &self.rows.requests;
+        let key = (request.start(), request.trace());
+        let nearby = probable..rows.len().min(probable + ROWS_TRIED);
+        let found = nearby.into_iter().find(|&row| (rows[row].start, rows[row].trace) >= key);
+        match found {
+            Some(row) if (rows[row].start, rows[row].trace) == key => Some(row),
+            _ => rows.binary_search_by_key(&key, |row| (row.start, row.trace)).ok(),
         }
     }
 }
@@ -43,10 +62,8 @@ impl Fold for OutcomeFold<'_> {
         if !request.is_complete() {
             return;
         }
-        let key = (request.start(), request.trace());
-        let Ok(row) = self.rows.requests.binary_search_by_key(&key, |row| (row.start, row.trace)) else {
-            return;
-        };
+        let Some(row) = self.row(partial.next_row, request) else { return };
+        partial.next_row = row + 1;
         let numbers = RequestNumbers { row: row as u32, number: request.number() as u32 };
         let statuses = request.call_status();
         let structure = request.structure() as u32;

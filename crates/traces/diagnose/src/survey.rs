@@ -51,8 +51,8 @@ pub struct SurveyedCategory {
 /// A survey before its categories have their ids.
 #[derive(Default)]
 pub struct PartialSurvey {
-    /// By index of the shapes' category.
-    categories: SparseVec<Members>,
+    /// By index of the shapes' category; those of later parts are joined only at the end, so that nothing is copied twice.
+    categories: SparseVec<Vec<Members>>,
     requests: u64,
     partial: u64,
     weights_known: u64,
@@ -100,16 +100,18 @@ impl Fold for SurveyFold<'_> {
         }
         partial.weights_known += u64::from(request.adjusted_count().is_some());
         let category = self.shapes.category_of(request.structure());
-        let members = partial.categories.entry(category as u32);
+        let parts = partial.categories.entry(category as u32);
+        if parts.is_empty() {
+            parts.push(Members::default());
+        }
+        let members = parts.last_mut().expect("a part was just added if there was none");
         members.requests.push(self.row(request));
         members.numbers.push(u32::try_from(request.number()).expect("fewer than 2^32 requests"));
     }
 
     fn merge(&self, into: &mut PartialSurvey, later: PartialSurvey) {
-        for (category, later_members) in later.categories {
-            let members = into.categories.entry(category);
-            members.requests.extend(later_members.requests);
-            members.numbers.extend(later_members.numbers);
+        for (category, members) in later.categories {
+            into.categories.entry(category).extend(members);
         }
         into.requests += later.requests;
         into.partial += later.partial;
@@ -119,7 +121,7 @@ impl Fold for SurveyFold<'_> {
     fn finish(&self, partial: PartialSurvey) -> Survey {
         let shapes = self.shapes.categories();
         let categories = (partial.categories.into_iter())
-            .map(|(category, members)| (&shapes[category as usize], members))
+            .map(|(category, parts)| (&shapes[category as usize], Members::joined(parts)))
             .map(|(shape, members)| (shape.id, members.sorted(shape.positions.clone())))
             .collect();
         Survey {
@@ -133,6 +135,16 @@ impl Fold for SurveyFold<'_> {
 }
 
 impl Members {
+    fn joined(parts: Vec<Members>) -> Members {
+        let all = parts.iter().map(|part| part.requests.len()).sum();
+        let mut joined = Members { requests: Vec::with_capacity(all), numbers: Vec::with_capacity(all) };
+        for part in parts {
+            joined.requests.extend(part.requests);
+            joined.numbers.extend(part.numbers);
+        }
+        joined
+    }
+
     /// Sorted by start and trace; the other keys only break ties.
     fn sorted(self, positions: Vec<ShapePosition>) -> SurveyedCategory {
         let Members { mut requests, mut numbers } = self;

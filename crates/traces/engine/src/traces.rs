@@ -55,6 +55,11 @@ impl Traces {
         &self.buckets
     }
 
+    /// Attributes of the traces, in handles of the table's names.
+    pub fn attributes(&self) -> &TraceAttributes {
+        &self.attributes
+    }
+
     /// Losses of reading; assembling adds its own.
     pub fn losses(&self) -> &Losses {
         &self.losses

@@ -3,7 +3,10 @@
 use crate::arm::Arm;
 use crate::case::{Answer, Case, FirstSuspect, Localizer, OperationName, Question, SlowPeriod};
 use laggard_diagnose::{DiagnoseMethod, DiagnoseSettings, METHODS, diagnose};
-use laggard_engine::{LocalEngine, Requests, Traces};
+use laggard_engine::{
+    Count, LocalEngine, RequestSlice, Requests, SliceFacts, StartRange, Take, Traces, UnitFold,
+};
+use laggard_model::Timestamp;
 use laggard_report::{
     Between, Incident, InputFacts, ReplicaSuspect, Report, Suspect, SuspectAttribute, Verdict,
 };
@@ -16,28 +19,43 @@ const SUSPECTS_MAX: usize = 1_000;
 pub(super) struct Laggard {
     /// The word for `--method`.
     pub(super) name: &'static str,
+    /// Most calls that are diagnosed; requests are left out beyond, as from a store.
+    pub(super) calls_max: Option<u64>,
 }
 
-/// The report of one of Laggard's methods on a case, with its default settings.
-///
-/// # Errors
-/// When the settings are refused.
-pub fn laggard_report(case: &Case, method: &str) -> Result<Report, String> {
-    diagnosed(&case.target, case.baseline.as_deref(), method)
+impl Laggard {
+    /// Runs the product on traces, with default settings.
+    fn report(&self, target: &Traces, baseline: Option<&Traces>) -> Result<Report, String> {
+        let row = METHODS.iter().find(|row| row.name == self.name).ok_or("no such method")?;
+        let settings = DiagnoseSettings {
+            method: row.method,
+            suspects_max: SUSPECTS_MAX,
+            ..DiagnoseSettings::default()
+        };
+        let baseline = baseline.filter(|_| row.method.uses_baseline());
+        let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        let requests = |traces: &Traces| match self.calls_max {
+            None => Requests::from_trace_table(traces, threads),
+            Some(calls_max) => requests_within(traces, calls_max, threads),
+        };
+        let (target, baseline) = (requests(target), baseline.map(requests));
+        let engine = LocalEngine::new(threads);
+        diagnose(&target, baseline.as_ref(), &InputFacts::default(), &settings, engine)
+            .map_err(|error| error.to_string())
+    }
 }
 
-/// Runs the product on traces, with a baseline and the method's name.
-fn diagnosed(target: &Traces, baseline: Option<&Traces>, method: &str) -> Result<Report, String> {
-    let row = METHODS.iter().find(|row| row.name == method).ok_or("no such method")?;
-    let settings =
-        DiagnoseSettings { method: row.method, suspects_max: SUSPECTS_MAX, ..DiagnoseSettings::default() };
-    let baseline = baseline.filter(|_| row.method.uses_baseline());
-    let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let target = Requests::from_trace_table(target, threads);
-    let baseline = baseline.map(|baseline| Requests::from_trace_table(baseline, threads));
-    let engine = LocalEngine::new(threads);
-    diagnose(&target, baseline.as_ref(), &InputFacts::default(), &settings, engine)
-        .map_err(|error| error.to_string())
+/// The requests of a table as two rounds over a store take them: those of frequent kinds are left out until the calls are within
+/// the limit.
+fn requests_within(traces: &Traces, calls_max: u64, threads: NonZeroUsize) -> Requests {
+    let rows = traces.buckets().concat();
+    let names = traces.names().clone();
+    let slice = RequestSlice::assemble(names, rows, traces.attributes(), SliceFacts::default());
+    let always: Vec<StartRange> = vec![Timestamp::MIN..=Timestamp::MAX];
+    let count = Count { read: always.clone(), windows: always.clone() };
+    let counts = count.unit(&slice);
+    let take = Take { read: always, levels: counts.levels(calls_max) };
+    Requests::from_selected(take.unit(&slice), &take, (&count, &counts), threads)
 }
 
 impl Localizer for Laggard {
@@ -51,7 +69,7 @@ impl Localizer for Laggard {
 
     fn slow_periods(&self, traces: &Traces) -> Option<Result<Vec<SlowPeriod>, String>> {
         let reports_times = self.name == DiagnoseMethod::default().name();
-        let report = reports_times.then(|| diagnosed(traces, None, self.name))?;
+        let report = reports_times.then(|| self.report(traces, None))?;
         Some(report.map(|report| report.incidents.iter().map(slow_period).collect()))
     }
 }
@@ -66,7 +84,8 @@ impl Arm<Case, Answer> for Laggard {
     }
 
     fn answer(&self, case: &Case) -> Result<Answer, String> {
-        Ok(answer_from_report(&laggard_report(case, self.name)?, case.question))
+        let report = self.report(&case.target, case.baseline.as_deref())?;
+        Ok(answer_from_report(&report, case.question))
     }
 }
 

@@ -13,7 +13,6 @@ mod window_self_time;
 pub use itemsets::{FrequentItemsets, jaccard, mine};
 pub use labels::Labels;
 pub(crate) use laggard::answer_from_report;
-pub use laggard::laggard_report;
 pub use micro_rank::{MicroRank, Spectrum, dstar2};
 pub use page_rank::personalized_page_rank;
 pub use tail_latency::TailLatency;
@@ -24,10 +23,11 @@ use crate::case::Localizer;
 use laggard_diagnose::METHODS;
 use std::cmp::Ordering;
 
-/// Every method, Laggard's first, its default foremost.
-pub fn localizers() -> Vec<Box<dyn Localizer>> {
-    let ours =
-        METHODS.iter().map(|method| Box::new(laggard::Laggard { name: method.name }) as Box<dyn Localizer>);
+/// Every method, Laggard's first, its default foremost. Laggard's diagnose at most `calls_max` calls of a case.
+pub fn localizers(calls_max: Option<u64>) -> Vec<Box<dyn Localizer>> {
+    let ours = METHODS
+        .iter()
+        .map(|method| Box::new(laggard::Laggard { name: method.name, calls_max }) as Box<dyn Localizer>);
     let others: [Box<dyn Localizer>; 5] = [
         Box::new(TailLatency),
         Box::new(WindowSelfTime),

@@ -6,6 +6,7 @@ mod spilling;
 mod tests;
 
 use crate::handles::HandleMap;
+use crate::row_order::sort_rows;
 use crate::thin::Thinning;
 use crate::trace_attributes::TraceAttributes;
 use crate::traces::Traces;
@@ -399,7 +400,7 @@ struct Bucket {
 
 impl Bucket {
     fn close(&mut self) {
-        self.calls.sort_by_key(Bucket::call_key);
+        sort_rows(&mut self.calls, Bucket::call_key, Bucket::call_key);
         for request in self.calls.chunk_by_mut(|a, b| a.request == b.request) {
             let rebuilt = rebuild_calls(request);
             self.spans.extend(rebuilt.rows);
@@ -407,7 +408,7 @@ impl Bucket {
         }
         self.calls = Vec::new();
         // Stable, so that the first of several copies of a span is the first that was read.
-        self.spans.sort_by_key(Bucket::span_key);
+        sort_rows(&mut self.spans, |row| row.trace, Bucket::span_key);
     }
 
     fn span_key(row: &SpanRow) -> (TraceId, Timestamp, SpanId) {

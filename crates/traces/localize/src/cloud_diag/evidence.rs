@@ -8,6 +8,7 @@ use super::{Excess, ReplicaCell, Study, SuspectOperation};
 use crate::category::{Call, CategoryCalls};
 use laggard_model::{OperationId, ReplicaId};
 use laggard_numeric::{Weights, benjamini_hochberg, binomial_upper_tail, weighted_mean, weighted_median};
+use laggard_parallel::parallel_map;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
@@ -176,18 +177,20 @@ impl OperationEvidence<'_> {
     pub(crate) fn add_slow_peers(&self, suspects: &mut Vec<SuspectOperation>, threads: NonZeroUsize) {
         let mut peers = slow_peers(self.categories, self.studies, self.settings, threads);
         peers.retain(|peer| !suspects.iter().any(|known| known.operation == peer.operation));
-        let costs = self.costs(&self.judge_all(&peers));
+        let costs = self.costs(&self.judge_all(&peers, threads));
         peers.retain(|peer| costs.matters(peer, self.settings.share_min));
-        suspects.extend(self.judge_all(&peers));
+        suspects.extend(self.judge_all(&peers, threads));
     }
 
-    fn judge_all(&self, peers: &[SlowPeer]) -> Vec<SuspectOperation> {
+    fn judge_all(&self, peers: &[SlowPeer], threads: NonZeroUsize) -> Vec<SuspectOperation> {
         let mut by_operation: BTreeMap<OperationId, Vec<SlowPeer>> = BTreeMap::new();
         for &peer in peers {
             by_operation.entry(peer.operation).or_default().push(peer);
         }
-        let candidates = by_operation.into_iter();
-        candidates.filter_map(|(operation, peers)| self.judge_peers(operation, &peers)).collect()
+        let candidates: Vec<(OperationId, Vec<SlowPeer>)> = by_operation.into_iter().collect();
+        let judged =
+            parallel_map(&candidates, threads, |(operation, peers)| self.judge_peers(*operation, peers));
+        judged.into_iter().flatten().collect()
     }
 
     fn judge_peers(&self, operation: OperationId, peers: &[SlowPeer]) -> Option<SuspectOperation> {
@@ -341,11 +344,11 @@ fn weigh(spread: Spread, culprits: &mut BTreeSet<ReplicaId>, counted: &[CountedC
     Spread::Everywhere
 }
 
+/// The calls of an operation. Most categories have none, and their calls are not read.
 fn calls_of(category: &CategoryCalls, operation: OperationId) -> impl Iterator<Item = &Call> {
-    category
-        .calls
-        .iter()
-        .filter(move |call| category.positions[call.position as usize].operation == operation)
+    let is_here = category.positions.iter().any(|position| position.operation == operation);
+    let calls = if is_here { category.calls.as_slice() } else { &[] };
+    calls.iter().filter(move |call| category.positions[call.position as usize].operation == operation)
 }
 
 fn excess(counted: &[CountedCall]) -> Excess {

@@ -140,11 +140,11 @@ pub(crate) fn analyze(
     });
     let evidence =
         OperationEvidence { categories, studies: &studies, settings, unit: smallest_weight(categories) };
-    let mut suspects: Vec<SuspectOperation> = evidence
-        .flagged_positions()
-        .into_iter()
-        .filter_map(|(operation, flagged)| (steps.judge_flagged)(&evidence, operation, &flagged))
-        .collect();
+    let flagged: Vec<_> = evidence.flagged_positions().into_iter().collect();
+    let judged = parallel_map(&flagged, threads, |(operation, flagged)| {
+        (steps.judge_flagged)(&evidence, *operation, flagged)
+    });
+    let mut suspects: Vec<SuspectOperation> = judged.into_iter().flatten().collect();
     if steps.compares_peers {
         evidence.add_slow_peers(&mut suspects, threads);
     }

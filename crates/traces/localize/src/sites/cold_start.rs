@@ -2,9 +2,11 @@
 //! connections, after every deployment and whenever the number of replicas follows the load.
 
 use crate::sites::incidents::Incident;
-use crate::sites::table::{Site, SiteTable};
+use crate::sites::table::{Observation, Site, SiteTable};
 use laggard_model::{Nanos, ReplicaId, Timestamp};
+use laggard_parallel::parallel_map;
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
 
 /// A period is a cold start if starting replicas take part in this share of its slow requests.
 const STARTING_SHARE: f64 = 0.5;
@@ -26,32 +28,13 @@ pub struct FirstCalls {
 
 impl FirstCalls {
     /// The first calls in a table. Replicas of the baseline did not start in it.
-    pub fn new(table: &SiteTable, baseline: Option<&SiteTable>) -> FirstCalls {
-        // First request, and the most requests of a site that call it.
-        let mut calls: BTreeMap<ReplicaId, (u32, u64)> = BTreeMap::new();
-        let mut by_set = vec![(u32::MAX, 0_u64); table.sets.len()];
-        for rows in &table.rows {
-            let mut sets = Vec::new();
-            for row in rows {
-                let (first, requests) = &mut by_set[row.set as usize];
-                if *requests == 0 {
-                    sets.push(row.set);
-                }
-                *first = (*first).min(row.request);
-                *requests += 1;
-            }
-            let mut of_site: BTreeMap<ReplicaId, u64> = BTreeMap::new();
-            for set in sets {
-                let (first, requests) = std::mem::replace(&mut by_set[set as usize], (u32::MAX, 0));
-                for &replica in &table.sets[set as usize] {
-                    let known = calls.entry(replica).or_insert((first, 0));
-                    known.0 = known.0.min(first);
-                    *of_site.entry(replica).or_default() += requests;
-                }
-            }
-            for (replica, requests) in of_site {
-                let known = calls.entry(replica).or_insert((u32::MAX, 0));
-                known.1 = known.1.max(requests);
+    pub fn new(table: &SiteTable, baseline: Option<&SiteTable>, threads: NonZeroUsize) -> FirstCalls {
+        let sites: Vec<&[Observation]> = table.rows.iter().map(Vec::as_slice).collect();
+        let groups: Vec<&[&[Observation]]> = sites.chunks(sites.len().div_ceil(SITE_GROUPS).max(1)).collect();
+        let mut calls: BTreeMap<ReplicaId, FirstCall> = BTreeMap::new();
+        for of_group in parallel_map(&groups, threads, |sites| first_calls(sites, &table.sets)) {
+            for (replica, call) in of_group {
+                calls.entry(replica).or_default().merge(call);
             }
         }
         let earlier: BTreeSet<ReplicaId> =
@@ -60,7 +43,7 @@ impl FirstCalls {
         let all = before + table.requests.len() as f64;
         let start = |request: u32| table.requests[request as usize].start;
         let begin = table.requests.first().map_or(Timestamp::MIN, |request| request.start);
-        let has_started = |&(&replica, &(first, requests)): &(&ReplicaId, &(u32, u64))| {
+        let has_started = |&(&replica, &FirstCall { first, requests }): &(&ReplicaId, &FirstCall)| {
             let uncalled = (1.0 - (before + f64::from(first)) / all).powf(requests as f64);
             let was_absent = baseline.is_some() || start(first).since(begin).magnitude() >= WARM_UP;
             !earlier.contains(&replica) && was_absent && 1.0 - uncalled >= CALLED_BEFORE_MIN
@@ -68,7 +51,7 @@ impl FirstCalls {
         FirstCalls {
             start: begin,
             started: calls.iter().filter(has_started).map(|(&replica, _)| replica).collect(),
-            by_replica: calls.into_iter().map(|(replica, (first, _))| (replica, start(first))).collect(),
+            by_replica: calls.into_iter().map(|(replica, call)| (replica, start(call.first))).collect(),
         }
     }
 
@@ -96,10 +79,63 @@ impl FirstCalls {
     }
 }
 
+/// Groups of sites that are read at once: several times the cores of most machines.
+const SITE_GROUPS: usize = 32;
+
+/// A replica's first request, and the most requests of a site that call it.
+#[derive(Clone, Copy)]
+struct FirstCall {
+    first: u32,
+    requests: u64,
+}
+
+impl Default for FirstCall {
+    fn default() -> FirstCall {
+        FirstCall { first: u32::MAX, requests: 0 }
+    }
+}
+
+impl FirstCall {
+    fn merge(&mut self, other: FirstCall) {
+        self.first = self.first.min(other.first);
+        self.requests = self.requests.max(other.requests);
+    }
+}
+
+/// The first calls among some sites. Observations are counted by set first, as there are many of each.
+fn first_calls(sites: &[&[Observation]], sets: &[Vec<ReplicaId>]) -> BTreeMap<ReplicaId, FirstCall> {
+    let mut calls: BTreeMap<ReplicaId, FirstCall> = BTreeMap::new();
+    let mut by_set = vec![FirstCall::default(); sets.len()];
+    for rows in sites {
+        let mut met = Vec::new();
+        for row in *rows {
+            let of_set = &mut by_set[row.set as usize];
+            if of_set.requests == 0 {
+                met.push(row.set);
+            }
+            of_set.first = of_set.first.min(row.request);
+            of_set.requests += 1;
+        }
+        let mut of_site: BTreeMap<ReplicaId, FirstCall> = BTreeMap::new();
+        for set in met {
+            let of_set = std::mem::take(&mut by_set[set as usize]);
+            for &replica in &sets[set as usize] {
+                let call = of_site.entry(replica).or_default();
+                call.first = call.first.min(of_set.first);
+                call.requests += of_set.requests;
+            }
+        }
+        for (replica, call) in of_site {
+            calls.entry(replica).or_default().merge(call);
+        }
+    }
+    calls
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sites::table::{Observation, SiteRequest};
+    use crate::sites::table::SiteRequest;
     use laggard_model::{AttributeSetId, Fingerprint, OperationId, TraceId};
 
     /// A request a second for ten minutes, on two replicas in turn; the second takes calls from `born` on.
@@ -137,19 +173,22 @@ mod tests {
         let at = |second| Timestamp::from_unix_ns(0).plus(Nanos::from_secs(second));
         let incident = Incident { since: at(300), until: at(360), bins: 1, excess_share: 1.0, onset: None };
         let slow: Vec<u32> = (300..360).filter(slow).collect();
-        FirstCalls::new(&table, None).explain(&incident, &table, &table.sites, &slow)
+        FirstCalls::new(&table, None, NonZeroUsize::MIN).explain(&incident, &table, &table.sites, &slow)
     }
 
     #[test]
     fn a_replica_warms_up_after_its_first_call() {
         let at = |second| Timestamp::from_unix_ns(0).plus(Nanos::from_secs(second));
         let [old, new] = [0, 1].map(ReplicaId::from_index);
-        let first_calls = FirstCalls::new(&table(300), None);
+        let first_calls = FirstCalls::new(&table(300), None, NonZeroUsize::MIN);
         assert!(first_calls.is_warming_up(new, at(301)) && first_calls.is_warming_up(new, at(420)));
         assert!(!first_calls.is_warming_up(new, at(422)) && !first_calls.is_warming_up(old, at(301)));
-        assert!(!FirstCalls::new(&table(1), None).is_warming_up(new, at(2)), "it may have run before");
         assert!(
-            !FirstCalls::new(&table(300), Some(&table(0))).is_warming_up(new, at(301)),
+            !FirstCalls::new(&table(1), None, NonZeroUsize::MIN).is_warming_up(new, at(2)),
+            "it may have run before"
+        );
+        assert!(
+            !FirstCalls::new(&table(300), Some(&table(0)), NonZeroUsize::MIN).is_warming_up(new, at(301)),
             "it did run before"
         );
     }

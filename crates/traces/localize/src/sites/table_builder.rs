@@ -60,7 +60,7 @@ pub(crate) struct SiteTablePart {
     pub(crate) sets: ReplicaSets,
     pub(crate) requests: Vec<SiteRequest>,
     /// Observations by number of the site.
-    pub(crate) rows: SparseVec<Vec<Observation>>,
+    pub(crate) rows: SparseVec<Blocks>,
     pub(crate) homes: HashSet<(OperationId, ReplicaId), Fast>,
     common: Arc<SiteNumbers>,
     /// Those that are not in the common numbers; theirs follow.
@@ -86,6 +86,34 @@ impl SiteTablePart {
             None => self.more_categories[number - common.len()],
         };
         (0..common.len() + self.more_categories.len()).map(category)
+    }
+}
+
+/// Observations in blocks: one list would be copied again and again as it grows, and have room for twice as many.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Blocks {
+    full: Vec<Vec<Observation>>,
+    last: Vec<Observation>,
+}
+
+/// Observations of a block: 10 kB.
+const BLOCK: usize = 512;
+
+impl Blocks {
+    fn push(&mut self, row: Observation) {
+        if self.last.len() == BLOCK {
+            self.full.push(std::mem::replace(&mut self.last, Vec::with_capacity(BLOCK)));
+        }
+        self.last.push(row);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.full.len() * BLOCK + self.last.len()
+    }
+
+    /// In the order in which they were added. Each block is dropped when it is done.
+    pub(crate) fn into_blocks(self) -> impl Iterator<Item = Vec<Observation>> {
+        self.full.into_iter().chain([self.last])
     }
 }
 

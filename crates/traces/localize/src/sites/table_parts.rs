@@ -9,7 +9,7 @@
 
 use crate::sites::sets::ReplicaSets;
 use crate::sites::table::{Observation, Site, SiteRequest, SiteTable};
-use crate::sites::table_builder::SiteTablePart;
+use crate::sites::table_builder::{Blocks, SiteTablePart};
 use laggard_model::{Fingerprint, ReplicaId};
 use laggard_parallel::parallel_map_owned;
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,28 +37,29 @@ pub(crate) fn join(mut parts: Vec<SiteTablePart>, threads: NonZeroUsize) -> Site
     drop(parts);
     let (sites, parts_of_sites): (Vec<Site>, Vec<Vec<PartRows<'_>>>) = rows.into_iter().unzip();
     let rows = parallel_map_owned(parts_of_sites, threads, |parts_of_site| {
-        join_rows(&parts_of_site, order.as_deref())
+        join_rows(parts_of_site, order.as_deref())
     });
     SiteTable { sites, sets, categories, requests, rows, homes }
 }
 
 /// Observations of one site in one part.
 struct PartRows<'a> {
-    rows: Vec<Observation>,
+    rows: Blocks,
     /// Requests of all earlier parts.
     first_request: u32,
     /// New number of each of the part's sets.
     sets: &'a [u32],
 }
 
-fn join_rows(parts: &[PartRows<'_>], order: Option<&[u32]>) -> Vec<Observation> {
+fn join_rows(parts: Vec<PartRows<'_>>, order: Option<&[u32]>) -> Vec<Observation> {
     let mut joined = Vec::with_capacity(parts.iter().map(|part| part.rows.len()).sum());
     for part in parts {
-        joined.extend(part.rows.iter().map(|row| {
+        let renumbered = |row: &Observation| {
             let request = row.request + part.first_request;
             let request = order.map_or(request, |order| order[request as usize]);
             Observation { request, set: part.sets[row.set as usize], ..*row }
-        }));
+        };
+        part.rows.into_blocks().for_each(|block| joined.extend(block.iter().map(renumbered)));
     }
     let key = |row: &Observation| (row.request, row.set);
     if !joined.is_sorted_by_key(key) {

@@ -190,7 +190,10 @@ fn with_hits(
     surveyed: &SurveyResult,
     study: &SiteStudy,
 ) -> Vec<Suspect> {
-    let first_calls = FirstCalls::new(&study.window, study.baseline.as_ref());
+    if suspects.is_empty() {
+        return Vec::new();
+    }
+    let first_calls = FirstCalls::new(&study.window, study.baseline.as_ref(), question.engine.threads());
     let hits =
         hits::HitStudy { question, surveyed, study, first_calls, earlier_first_calls: OnceLock::new() };
     let hit_min = question.settings.sites.change.hit_min as u64;

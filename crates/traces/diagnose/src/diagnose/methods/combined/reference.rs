@@ -5,6 +5,7 @@ use crate::diagnose::answer::{Evidence, Suspect};
 use crate::site_calls::SiteCall;
 use laggard_localize::{ComparedSite, FirstCalls, NormalCalls, Site, SiteTable, WindowCall};
 use laggard_model::{Fingerprint, Timestamp};
+use std::num::NonZeroUsize;
 
 /// Normal calls in the window with which culprits are compared; with fewer, with the baseline.
 const NORMAL_CALLS_MIN: usize = 20;
@@ -76,7 +77,8 @@ impl HitStudy<'_> {
     /// Whether a call of the baseline was on a replica that had just started: it does not show what is normal for it.
     fn was_warming_up(&self, baseline: &SiteTable, call: &SiteCall) -> bool {
         let start = baseline.requests[call.request as usize].start;
-        let first_calls = self.earlier_first_calls.get_or_init(|| FirstCalls::new(baseline, None));
+        let first_calls =
+            self.earlier_first_calls.get_or_init(|| FirstCalls::new(baseline, None, NonZeroUsize::MIN));
         let replicas = &baseline.sets[call.set as usize];
         replicas.iter().any(|&replica| first_calls.is_warming_up(replica, start))
     }

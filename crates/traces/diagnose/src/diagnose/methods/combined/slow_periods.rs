@@ -97,7 +97,7 @@ pub(super) fn find(
         return Vec::new();
     }
     let outside = window.only(|request| !periods.iter().any(|incident| within(incident, request)));
-    let first_calls = FirstCalls::new(window, None);
+    let first_calls = FirstCalls::new(window, None, question.engine.threads());
     let study = |incident: &Incident| {
         let (inside, numbers) = part_of(window, &time_of(incident));
         let shifted = shifted_suspects(&outside, &inside, services, settings, question.engine.threads());
@@ -137,7 +137,11 @@ fn replica_periods_of(
     question: &DiagnoseQuestion<'_>,
 ) -> Vec<(Incident, Vec<SiteSuspect>)> {
     let (settings, threads) = (&question.settings.sites, question.engine.threads());
-    let first_calls = FirstCalls::new(window, None);
+    let periods = find_replica_periods(window, known, settings, threads);
+    if periods.is_empty() {
+        return Vec::new();
+    }
+    let first_calls = FirstCalls::new(window, None, threads);
     let study = |ReplicaPeriod { time, operations }: ReplicaPeriod| {
         let (inside, numbers) = part_of(window, &time);
         let mut suspects = uneven_suspects(&inside, settings, threads);
@@ -164,7 +168,7 @@ fn replica_periods_of(
         suspects.retain(|suspect| !first_calls.explain(&incident, window, &suspect.sites, &suspect.hit));
         (with_onset(incident, &suspects, window), suspects)
     };
-    find_replica_periods(window, known, settings, threads).into_iter().map(study).collect()
+    periods.into_iter().map(study).collect()
 }
 
 /// Adds periods to others, in order of time. An operation that is slow in two periods that overlap is so on the replicas of the former.
