@@ -19,7 +19,6 @@ mod handles;
 mod ingest;
 mod read_counts;
 mod requests;
-mod row_order;
 mod slice;
 mod slice_builder;
 mod slice_merge;

@@ -1,7 +1,6 @@
 //! From rows of complete traces to assembled requests.
 
 use crate::duration_column::DurationColumn;
-use crate::row_order::sort_rows;
 use crate::slice::{CallColumns, RequestSlice, SliceFacts, SlicedRequest};
 use crate::structure_index::StructureIndex;
 use crate::trace_attributes::TraceAttributes;
@@ -30,7 +29,7 @@ impl RequestSlice {
         facts: SliceFacts,
     ) -> RequestSlice {
         // Stable, so that the first of several copies of a span is the first that was read.
-        sort_rows(&mut rows, |row| row.trace, |row| (row.trace, row.start, row.span));
+        rows.sort_by_key(|row| (row.trace, row.start, row.span));
         RequestSlice::from_sorted_rows(names, &rows, attributes, facts)
     }
 

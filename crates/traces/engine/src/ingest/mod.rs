@@ -6,7 +6,6 @@ mod spilling;
 mod tests;
 
 use crate::handles::HandleMap;
-use crate::row_order::sort_rows;
 use crate::thin::Thinning;
 use crate::trace_attributes::TraceAttributes;
 use crate::traces::Traces;
@@ -400,7 +399,7 @@ struct Bucket {
 
 impl Bucket {
     fn close(&mut self) {
-        sort_rows(&mut self.calls, Bucket::call_key, Bucket::call_key);
+        self.calls.sort_by_key(Bucket::call_key);
         for request in self.calls.chunk_by_mut(|a, b| a.request == b.request) {
             let rebuilt = rebuild_calls(request);
             self.spans.extend(rebuilt.rows);
@@ -408,7 +407,7 @@ impl Bucket {
         }
         self.calls = Vec::new();
         // Stable, so that the first of several copies of a span is the first that was read.
-        sort_rows(&mut self.spans, |row| row.trace, Bucket::span_key);
+        self.spans.sort_by_key(Bucket::span_key);
     }
 
     fn span_key(row: &SpanRow) -> (TraceId, Timestamp, SpanId) {
