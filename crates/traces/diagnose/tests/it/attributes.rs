@@ -158,6 +158,8 @@ fn a_slow_tenant_is_named_without_and_with_a_baseline() {
 fn a_slightly_slower_tenant_or_replica_is_named_with_its_own_requests() {
     let tenant = |drawn: &RequestTraits| if drawn.tenant == 3 { 1.1 } else { 1.0 };
     let found = report(&requests(8, 10_000, tenant), Some(&requests(9, 0, |_| 1.0)));
+    let p_value = named(&found)[0].p_value;
+    assert!((1e-6..0.01).contains(&p_value), "of the times, not of whose requests are hit: {p_value}");
     check_named(&found, "tenant", "t3", None);
     let first = &found.suspects[0];
     let (hit, requests_with) = (first.requests_hit, first.attributes[0].requests);

@@ -227,6 +227,7 @@ pub(super) fn name_attributes(suspects: &mut [Suspect], study: &SiteStudy, setti
         return;
     }
     let attributes = values.attributes();
+    let operations: Vec<OperationId> = suspects.iter().map(|suspect| suspect.operation).collect();
     let tests: Vec<(usize, AttributeTest)> = (suspects.iter().enumerate())
         .flat_map(|(at, suspect)| {
             let requests: Vec<AttributedRequest> =
@@ -234,14 +235,21 @@ pub(super) fn name_attributes(suspects: &mut [Suspect], study: &SiteStudy, setti
             attribute_tests(&requests, &values.sets, &attributes).into_iter().map(move |test| (at, test))
         })
         .collect();
-    let p_values: Vec<f64> = tests.iter().map(|(_, test)| test.p_value).collect();
-    let adjusted = benjamini_hochberg(&p_values);
-    for ((at, test), p_value) in tests.iter().zip(adjusted) {
-        let operation = suspects[*at].operation;
-        let by_time = study
-            .uneven_values
-            .iter()
-            .find(|one| one.found.suspect.operation == operation && one.value == test.value);
+    let found_by_time = |at: usize, value: u32| {
+        let is_same =
+            |one: &&UnevenValue| one.found.suspect.operation == operations[at] && one.value == value;
+        study.uneven_values.iter().find(is_same)
+    };
+    // Of an operation that is slow for one value only requests with this value are hit: that they have it shows nothing.
+    let by_hits = tests.iter().filter(|(at, test)| found_by_time(*at, test.value).is_none());
+    let p_values: Vec<f64> = by_hits.map(|(_, test)| test.p_value).collect();
+    let mut adjusted = benjamini_hochberg(&p_values).into_iter();
+    for (at, test) in &tests {
+        let by_time = found_by_time(*at, test.value);
+        let p_value = match by_time {
+            Some(one) => one.found.p_adjusted,
+            None => adjusted.next().expect("one for each value that was not found by time"),
+        };
         let is_different = by_time.is_some() || test.is_distinctive(p_value, &settings.attributes);
         if is_different && !is_of_all_since_onset(&suspects[*at], test.value, study) {
             let AttributeValue { key, service, value } = values.values[test.value as usize].clone();
@@ -254,7 +262,7 @@ pub(super) fn name_attributes(suspects: &mut [Suspect], study: &SiteStudy, setti
                 hit_share: test.hit_share(),
                 share: test.requests_with as f64 / test.requests as f64,
                 factor: by_time.map(|one| one.found.factor),
-                p_value: by_time.map_or(p_value, |one| one.found.p_adjusted.min(p_value)),
+                p_value,
             });
         }
     }
