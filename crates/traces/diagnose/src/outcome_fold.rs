@@ -1,13 +1,14 @@
 //! Which calls requests make, and which of them fail.
 
 use crate::population::Selected;
-use laggard_engine::{Fold, RequestView, TreeStructure};
+use laggard_engine::{Fold, RequestView, Requests};
 use laggard_localize::{FailedRequest, OutcomeTable, OutcomeTree, RequestNumbers, SiteTable};
 use laggard_model::{OperationId, Status};
 
-/// Collects the outcomes of the requests of a table of sites, in unified handles.
+/// Collects the outcomes of the requests of a table of sites, in unified handles. What is counted are shares of calls: where requests
+/// of frequent kinds were left out, those of a fair sample.
 pub(crate) struct OutcomeFold<'a> {
-    structures: &'a [TreeStructure],
+    requests: &'a Requests,
     /// Unified handles of operations.
     operations: &'a [OperationId],
     /// The requests that count, by start and trace; others are left out.
@@ -25,11 +26,7 @@ pub(crate) struct PartialOutcomes {
 
 impl<'a> OutcomeFold<'a> {
     pub(crate) fn new(selected: &Selected<'a>, rows: &'a SiteTable) -> OutcomeFold<'a> {
-        OutcomeFold {
-            structures: selected.range().requests().structures(),
-            operations: selected.operations(),
-            rows,
-        }
+        OutcomeFold { requests: selected.range().requests(), operations: selected.operations(), rows }
     }
 }
 
@@ -59,7 +56,7 @@ impl Fold for OutcomeFold<'_> {
     }
 
     fn add(&self, partial: &mut PartialOutcomes, request: &RequestView<'_>) {
-        if !request.is_complete() {
+        if !request.is_complete() || self.requests.fair_factor(request.number()).is_none() {
             return;
         }
         let Some(row) = self.row(partial.next_row, request) else { return };
@@ -82,7 +79,7 @@ impl Fold for OutcomeFold<'_> {
     }
 
     fn finish(&self, partial: PartialOutcomes) -> OutcomeTable {
-        let structures = self.structures;
+        let structures = self.requests.structures();
         let mut table = OutcomeTable { rows: self.rows.requests.len(), ..OutcomeTable::default() };
         let mut numbers: Vec<Option<u32>> = vec![None; structures.len()];
         let mut number = |table: &mut OutcomeTable, structure: u32| {

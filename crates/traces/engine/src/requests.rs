@@ -12,7 +12,7 @@ use crate::slice::{RequestSlice, SliceFacts, SlicedRequest, TreeStructure};
 use crate::structure_index::StructureIndex;
 use crate::structure_shapes::StructureShapes;
 use crate::traces::Traces;
-use crate::units::{StartRange, Thinning};
+use crate::units::{StartRange, Thinning, level};
 use crate::view::{RequestRange, RequestView};
 use laggard_assembly::{ClockAgreement, ShapeRule};
 use laggard_model::{
@@ -249,6 +249,22 @@ impl Requests {
         let one_in =
             self.thinning.as_ref().map_or(1.0, |thinning| thinning.one_in(structure, request.complete));
         RequestView::new(n, request, (structure, tree), part, one_in)
+    }
+
+    /// Where requests were left out: whether one is in a fair sample of all, one in as many as of the kind of which most were left out; and
+    /// by which factor its weight is larger there. Of all that were taken, rare kinds are too large a share. `None` if it is not in
+    /// the sample; 1 for all if none were left out.
+    ///
+    /// # Panics
+    /// When there are no so many requests.
+    pub fn fair_factor(&self, n: usize) -> Option<f32> {
+        let Some(thinning) = &self.thinning else { return Some(1.0) };
+        let request_ref = self.order[n];
+        let part = &self.parts[request_ref.part as usize];
+        let request = &part.slice.requests[request_ref.request as usize];
+        let one_in = thinning.one_in(part.structures[request.structure as usize], request.complete);
+        let is_fair = 1_u64.checked_shl(level(request)).unwrap_or(u64::MAX) >= thinning.one_in_most;
+        is_fair.then(|| thinning.one_in_most as f32 / one_in)
     }
 
     /// The shape of every structure; computed at first use, then cached.

@@ -34,28 +34,41 @@ impl Laggard {
         };
         let baseline = baseline.filter(|_| row.method.uses_baseline());
         let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        let requests = |traces: &Traces| match self.calls_max {
-            None => Requests::from_trace_table(traces, threads),
-            Some(calls_max) => requests_within(traces, calls_max, threads),
+        let (target, baseline) = match self.calls_max {
+            None => {
+                let requests = |traces: &Traces| Requests::from_trace_table(traces, threads);
+                (requests(target), baseline.map(requests))
+            }
+            Some(calls_max) => requests_within(target, baseline, calls_max, threads),
         };
-        let (target, baseline) = (requests(target), baseline.map(requests));
         let engine = LocalEngine::new(threads);
         diagnose(&target, baseline.as_ref(), &InputFacts::default(), &settings, engine)
             .map_err(|error| error.to_string())
     }
 }
 
-/// The requests of a table as two rounds over a store take them: those of frequent kinds are left out until the calls are within
-/// the limit.
-fn requests_within(traces: &Traces, calls_max: u64, threads: NonZeroUsize) -> Requests {
-    let rows = traces.buckets().concat();
-    let names = traces.names().clone();
-    let slice = RequestSlice::assemble(names, rows, traces.attributes(), SliceFacts::default());
+/// The requests of a window and its baseline as two rounds over a store take them: those of frequent kinds are left out of both until
+/// all their calls are within the limit.
+fn requests_within(
+    target: &Traces,
+    baseline: Option<&Traces>,
+    calls_max: u64,
+    threads: NonZeroUsize,
+) -> (Requests, Option<Requests>) {
+    let slice = |traces: &Traces| {
+        let (names, rows) = (traces.names().clone(), traces.buckets().concat());
+        RequestSlice::assemble(names, rows, traces.attributes(), SliceFacts::default())
+    };
     let always: Vec<StartRange> = vec![Timestamp::MIN..=Timestamp::MAX];
     let count = Count { read: always.clone(), windows: always.clone() };
-    let counts = count.unit(&slice);
-    let take = Take { read: always, levels: counts.levels(calls_max) };
-    Requests::from_selected(take.unit(&slice), &take, (&count, &counts), threads)
+    let (target, baseline) = (slice(target), baseline.map(slice));
+    let mut all = count.unit(&target);
+    baseline.iter().for_each(|slice| count.merge(&mut all, count.unit(slice)));
+    let take = Take { read: always, levels: all.levels(calls_max) };
+    let requests = |slice: &RequestSlice| {
+        Requests::from_selected(take.unit(slice), &take, (&count, &count.unit(slice)), threads)
+    };
+    (requests(&target), baseline.as_ref().map(requests))
 }
 
 impl Localizer for Laggard {

@@ -23,7 +23,7 @@ impl CallCount {
 }
 
 /// The level of a request, 0 to 64: one request in 2^n is of level n or above. The same wherever it is read.
-pub(super) fn level(request: &SlicedRequest) -> u32 {
+pub(crate) fn level(request: &SlicedRequest) -> u32 {
     let trace = request.trace.value();
     // Other constants than those by which traces are dropped when memory is short: what was left then is thinned evenly, too.
     let words = [trace as u64, (trace >> 64) as u64, request.start.unix_ns() as u64];

@@ -22,6 +22,7 @@ mod thinning;
 
 pub use count::{Count, CountedKinds};
 pub use gather::{Gathering, GatheringError};
+pub(crate) use levels::level;
 pub use levels::{CallCount, Levels, incomplete_category};
 pub use part::{PartError, encode_part, put_unit, read_unit};
 pub use take::{SelectedRequests, Take};

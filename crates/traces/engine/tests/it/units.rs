@@ -274,6 +274,30 @@ fn a_thinned_request_counts_for_those_that_were_left_out() {
 }
 
 #[test]
+fn a_fair_sample_has_the_share_of_a_rare_kind() {
+    let frequent = (0..8_000).map(|start| plain(start, 3));
+    let rare = (0..800).map(|start| TraceFields { entry: 1, ..plain(10_000 + start, 2) });
+    let units = [unit(0, &frequent.chain(rare).collect::<Vec<TraceFields>>())];
+    let count = Count { read: vec![EVERYTHING], windows: vec![] };
+    let counts = counted(&count, &units);
+    let take = Take { levels: counts.levels(12_000), ..take_all() };
+    let requests = Requests::from_selected(selected(&take, &units), &take, (&count, &counts), THREADS);
+    let of_kind = |calls: usize| {
+        let all = requests.all();
+        let numbers: Vec<usize> =
+            all.iter().filter(|request| request.calls() == calls).map(|request| request.number()).collect();
+        let fair = numbers.iter().filter_map(|&number| requests.fair_factor(number));
+        (numbers.len(), fair.collect::<Vec<f32>>())
+    };
+    let ((frequent, frequent_fair), (rare, rare_fair)) = (of_kind(4), of_kind(3));
+    assert_eq!((frequent_fair.len(), rare), (frequent, 800), "the rare ones are taken whole");
+    assert!(
+        frequent_fair.iter().all(|&factor| factor == 1.0) && rare_fair.iter().all(|&factor| factor == 4.0)
+    );
+    assert!((150..250).contains(&rare_fair.len()), "{} of 800", rare_fair.len());
+}
+
+#[test]
 fn units_are_named_where_results_do_not_fit() {
     let (count, units) = (count(), [unit(0, &[plain(1, 0)]), unit(1, &[])]);
     let ids = [UnitId::Segment(8), UnitId::LateTraces(0), UnitId::Segment(7)];
