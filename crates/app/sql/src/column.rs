@@ -5,6 +5,7 @@ use datafusion::arrow::array::{
 };
 use datafusion::arrow::datatypes::{DataType, Field, TimeUnit};
 use laggard_model::{AdjustedCount, Nanos, SpanId, Timestamp, TraceId};
+use laggard_store::SpanColumn;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -16,6 +17,8 @@ pub(crate) struct SqlColumn<R> {
     pub(crate) optional: bool,
     /// Whether it needs the calls of requests, which are most of the data.
     pub(crate) needs_calls: bool,
+    /// The columns of stored spans that it is made of.
+    pub(crate) span_columns: &'static [SpanColumn],
     /// What it means, with the unit.
     pub(crate) about: &'static str,
     pub(crate) values: fn(&R) -> ArrayRef,
@@ -40,7 +43,7 @@ impl<R> SqlColumn<R> {
         about: &'static str,
         values: fn(&R) -> ArrayRef,
     ) -> SqlColumn<R> {
-        SqlColumn { name, data, optional: false, needs_calls: false, about, values }
+        SqlColumn { name, data, optional: false, needs_calls: false, span_columns: &[], about, values }
     }
 
     pub(crate) const fn optional(self) -> SqlColumn<R> {
@@ -49,6 +52,10 @@ impl<R> SqlColumn<R> {
 
     pub(crate) const fn with_calls(self) -> SqlColumn<R> {
         SqlColumn { needs_calls: true, ..self }
+    }
+
+    pub(crate) const fn with_span_columns(self, span_columns: &'static [SpanColumn]) -> SqlColumn<R> {
+        SqlColumn { span_columns, ..self }
     }
 
     pub(crate) fn field(&self) -> Field {
@@ -133,14 +140,11 @@ pub(crate) fn optional_texts<T: AsRef<str>>(values: impl Iterator<Item = Option<
     Arc::new(builder.finish())
 }
 
-/// Ids of traces as they are shown everywhere; `received` has the text of one whose id is not hexadecimal.
-pub(crate) fn trace_ids<'a>(
-    values: impl Iterator<Item = TraceId>,
-    received: impl Fn(TraceId) -> Option<&'a str>,
-) -> ArrayRef {
+/// Ids of traces as they are shown everywhere, each with the text that was received if the id is not hexadecimal.
+pub(crate) fn trace_ids<'a>(values: impl Iterator<Item = (TraceId, Option<&'a str>)>) -> ArrayRef {
     let (mut builder, mut text) = (StringViewBuilder::new(), String::new());
-    for trace in values {
-        match received(trace) {
+    for (trace, received) in values {
+        match received {
             Some(received) => builder.append_value(received),
             None => {
                 text.clear();

@@ -2,7 +2,7 @@
 
 use datafusion::arrow::array::{ArrayRef, StringViewArray, StringViewBuilder};
 use datafusion::arrow::buffer::ScalarBuffer;
-use laggard_model::{Names, OperationId, ReplicaId, SpanKind, Status, attributes_in};
+use laggard_model::{Names, OperationId, ReplicaId, Status, attributes_in};
 use serde_json::{Map, Value};
 use std::sync::{Arc, LazyLock};
 
@@ -67,15 +67,8 @@ impl NameTexts {
     }
 }
 
-static KINDS: LazyLock<Texts> =
-    LazyLock::new(|| Texts::new((0..).map_while(SpanKind::from_number).map(SpanKind::name)));
-
 static STATUSES: LazyLock<Texts> =
     LazyLock::new(|| Texts::new((0..).map_while(Status::from_number).map(Status::name)));
-
-pub(crate) fn kinds(of: impl Iterator<Item = SpanKind>) -> ArrayRef {
-    KINDS.column(of.map(|kind| kind as usize))
-}
 
 pub(crate) fn statuses(of: impl Iterator<Item = Status>) -> ArrayRef {
     STATUSES.column(of.map(|status| status as usize))
@@ -127,12 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_and_status_has_its_name() {
-        let kinds = kinds([SpanKind::Consumer, SpanKind::Unspecified].into_iter());
-        assert_eq!(
-            kinds.as_ref(),
-            &StringViewArray::from(vec!["consumer", ""]) as &dyn datafusion::arrow::array::Array
-        );
+    fn every_status_has_its_name() {
         let statuses = statuses([Status::Error, Status::Unset].into_iter());
         assert_eq!(
             statuses.as_ref(),

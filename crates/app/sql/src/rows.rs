@@ -5,8 +5,9 @@ use crate::column::SqlColumn;
 use crate::stored::StoredTables;
 use async_trait::async_trait;
 use laggard_engine::UnitId;
-use laggard_store::UnreadableSegment;
+use laggard_store::{SpanColumn, UnreadableSegment};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// What is read at once.
 pub(crate) trait TablePart: Clone + Send + Sync + 'static {
@@ -48,6 +49,8 @@ pub(crate) struct ReadOptions {
     pub(crate) bounds: Bounds,
     /// Whether a column of the query needs calls.
     pub(crate) with_calls: bool,
+    /// Columns of stored spans that those of the query are made of.
+    pub(crate) span_columns: Arc<[SpanColumn]>,
     pub(crate) batch_rows: usize,
 }
 

@@ -94,9 +94,11 @@ impl<R: TableRows<P>, P: TablePart> Table<R, P> {
     /// Reads parts, with a thread for each of some.
     fn scan_of(&self, parts: Vec<Vec<P>>, scan: &TableScan) -> Result<Arc<dyn ExecutionPlan>> {
         let schema = Arc::new(self.schema.project(&scan.columns)?);
+        let columns = || scan.columns.iter().map(|&column| &R::COLUMNS[column]);
         let options = ReadOptions {
             bounds: scan.bounds.clone(),
-            with_calls: scan.columns.iter().any(|&column| R::COLUMNS[column].needs_calls),
+            with_calls: columns().any(|column| column.needs_calls),
+            span_columns: columns().flat_map(|column| column.span_columns).copied().collect(),
             batch_rows: scan.batch_rows,
         };
         let partition = |parts| {

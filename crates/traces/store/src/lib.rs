@@ -54,7 +54,9 @@ pub use flush_batch::{ClosePoint, FlushBatch, LogPosition};
 pub use folder::{CopiedFolder, FolderCheck, StoreFolder};
 pub use location::DataLocation;
 pub use rows::{PlannedUnits, StoredRows, StoredSegment, UnreadableSegment};
-pub use segments::{DurableFolder, SegmentFigures, Segments, SpanTable, StoreReader, Views, measure_name};
+pub use segments::{
+    DurableFolder, SegmentFigures, Segments, SpanBatch, SpanColumn, StoreReader, Views, measure_name,
+};
 pub use settings::StoreSettings;
 pub use state::{StoreIssue, StoreState};
 pub use steps::steps_done;

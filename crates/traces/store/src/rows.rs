@@ -1,7 +1,9 @@
 //! Rows of a view as they are stored, a part at a time, for a caller that reads at its own pace.
 
 use crate::StoreError;
-use crate::segments::{LocatedError, Segment, SegmentKind, Selection, SpanTable, UnitPlan, locate};
+use crate::segments::{
+    LocatedError, Segment, SegmentKind, Selection, SpanBatch, SpanColumn, UnitPlan, locate,
+};
 use crate::view::{View, ViewReader};
 use laggard_engine::{RequestSlice, Samples, SliceFacts, StartRange, UnitId};
 use laggard_model::{Losses, SpanEvent, Timestamp, TraceId};
@@ -100,18 +102,17 @@ impl StoredSegment {
         self.segment.spans + self.segment.samples + self.segment.events
     }
 
-    /// Its spans, without copies, of all traces or of some.
+    /// Some columns of its spans, at least these, without copies, of all traces or of some.
     ///
     /// # Errors
     /// When it cannot be read; so of the others.
     pub async fn spans(
         &self,
+        columns: &Arc<[SpanColumn]>,
         traces: Option<&Arc<HashSet<TraceId>>>,
-    ) -> Result<SpanTable, UnreadableSegment> {
-        let read = self.view.shared.spans(&self.segment, selection(traces)).await;
-        let mut table = locate(&self.segment, read).map_err(UnreadableSegment)?;
-        table.rows.dedup();
-        Ok(table)
+    ) -> Result<Vec<SpanBatch>, UnreadableSegment> {
+        let read = self.view.shared.span_columns(&self.segment, selection(traces), Arc::clone(columns)).await;
+        locate(&self.segment, read).map_err(UnreadableSegment)
     }
 
     /// Its samples.

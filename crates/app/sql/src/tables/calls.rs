@@ -53,7 +53,7 @@ impl TableRows<UnitPart> for CallRows {
     const TIME: Option<&'static str> = Some("request_start_time");
     const COLUMNS: &'static [SqlColumn<Self>] = &[
         SqlColumn::new("trace_id", ColumnType::Text, "the trace of its request", |rows: &Self| {
-            trace_ids(rows.requests().map(|one| one.trace), |trace| rows.unit.received(trace))
+            trace_ids(rows.requests().map(|one| (one.trace, rows.unit.received(one.trace))))
         }),
         SqlColumn::new(
             "request",

@@ -31,7 +31,7 @@ impl TableRows<Arc<StoredSegment>> for EventRows {
     const TRACE: Option<&'static str> = Some("trace_id");
     const COLUMNS: &'static [SqlColumn<Self>] = &[
         SqlColumn::new("trace_id", ColumnType::Text, "the trace", |rows: &Self| {
-            trace_ids(rows.events().map(|event| event.trace), |_| None)
+            trace_ids(rows.events().map(|event| (event.trace, None)))
         }),
         SqlColumn::new("span_id", ColumnType::Text, "the span", |rows: &Self| {
             span_ids(rows.events().map(|event| Some(event.span)))

@@ -40,7 +40,7 @@ impl TableRows<UnitPart> for RequestRows {
     const COLUMNS: &'static [SqlColumn<Self>] = &[
         // The text of an id that is not hexadecimal is read with the calls.
         SqlColumn::new("trace_id", ColumnType::Text, "its trace", |rows: &Self| {
-            trace_ids(rows.requests().map(|one| one.trace), |trace| rows.unit.received(trace))
+            trace_ids(rows.requests().map(|one| (one.trace, rows.unit.received(one.trace))))
         })
         .with_calls(),
         SqlColumn::new(

@@ -36,6 +36,7 @@ mod retain;
 mod salvage;
 mod samples_file;
 mod shared;
+mod span_batch;
 mod spans_file;
 mod split;
 mod summaries;
@@ -61,7 +62,8 @@ pub(crate) use reader::Selection;
 pub(crate) use rebuild::rebuild;
 pub(crate) use salvage::SalvagedSegment;
 pub(crate) use shared::{JOIN, SegmentsInner, SliceKey};
-pub use spans_file::SpanTable;
+pub use span_batch::{SpanBatch, SpanColumn};
+pub(crate) use spans_file::SpanTable;
 pub(crate) use units::{UnitPlan, UnitsError};
 
 use crate::{FlushBatch, LogPosition, StoreError, StoreIssue, StoreSettings, StoreState, View};

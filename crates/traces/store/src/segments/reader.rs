@@ -6,6 +6,7 @@ use super::events_file;
 use super::manifest::{FileEntry, FileKind, Segment, SegmentKind};
 use super::requests_file;
 use super::shared::{SegmentsInner, SliceKey};
+use super::span_batch::{SpanBatch, SpanColumn};
 use super::spans_file::{self, SpanTable, TraceFilter};
 use super::table::FileRanges;
 use super::trace_index::TraceIndex;
@@ -121,6 +122,19 @@ impl SegmentsInner {
         selection: Selection,
     ) -> Result<SpanTable, SegmentError> {
         self.rows(segment, selection, spans_file::decode).await
+    }
+
+    /// Columns of spans of a segment, without copies.
+    pub(crate) async fn span_columns(
+        &self,
+        segment: &Segment,
+        selection: Selection,
+        columns: Arc<[SpanColumn]>,
+    ) -> Result<Vec<SpanBatch>, SegmentError> {
+        let decode = move |ranges: FileRanges, index: &TraceIndex, groups, filter: TraceFilter<'_>| {
+            spans_file::decode_columns(ranges, index, groups, filter, &columns)
+        };
+        self.rows(segment, selection, decode).await
     }
 
     /// Which of some traces have spans in a segment. Its index only says which it may hold.

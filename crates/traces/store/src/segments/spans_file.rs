@@ -5,6 +5,7 @@ use super::error::SegmentError;
 use super::name_columns::{
     NameColumns, OperationReader, read_kinds, read_statuses, trace_at, trace_column, trace_text_column,
 };
+use super::span_batch::{self, SpanBatch, SpanColumn};
 use super::table::{self, BATCH_ROWS, Column, EncodedFile, FileRanges, TableWriter};
 use super::trace_index::{self, TraceIndex};
 use arrow_array::types::{Float32Type, Int64Type, UInt32Type, UInt64Type};
@@ -12,7 +13,6 @@ use arrow_array::{
     Array, ArrayRef, BooleanArray, Float32Array, Int64Array, RecordBatch, StringArray, UInt32Array,
     UInt64Array,
 };
-use arrow_schema::DataType;
 use laggard_model::{
     AdjustedCount, Names, Nanos, OperationId, ReplicaId, SpanId, SpanKind, SpanRow, Status, ThreadRow, Tid,
     Timestamp, TraceId,
@@ -22,17 +22,17 @@ use std::sync::Arc;
 
 /// Spans of some traces, by trace, start and span id, in handles of names of their own.
 #[derive(Clone, Debug, Default)]
-pub struct SpanTable {
+pub(crate) struct SpanTable {
     /// Names behind the handles.
-    pub names: Names,
+    pub(crate) names: Names,
     /// The spans.
-    pub rows: Vec<SpanRow>,
+    pub(crate) rows: Vec<SpanRow>,
     /// Ids as received of traces whose display text is another. Sorted by trace.
-    pub texts: Vec<(TraceId, Box<str>)>,
+    pub(crate) texts: Vec<(TraceId, Box<str>)>,
     /// Sets of attributes of traces that have any, sorted by trace.
-    pub attributes: Vec<(TraceId, Arc<str>)>,
+    pub(crate) attributes: Vec<(TraceId, Arc<str>)>,
     /// Threads of spans that have one, by their key.
-    pub threads: Vec<ThreadRow>,
+    pub(crate) threads: Vec<ThreadRow>,
 }
 
 /// Data stored beside rows; each list is sorted and may include more traces than are written.
@@ -64,23 +64,7 @@ impl TraceFilter<'_> {
 }
 
 fn span_columns() -> [Column; 15] {
-    [
-        Column::trace().dictionary(),
-        Column::plain("trace_text", DataType::Utf8).optional(),
-        Column::plain("span", DataType::UInt64),
-        Column::plain("parent", DataType::UInt64).optional(),
-        Column::number("start_ns", DataType::Int64),
-        Column::number("inclusive_ns", DataType::UInt64),
-        Column::text("service"),
-        Column::text("operation"),
-        Column::text("kind"),
-        Column::text("replica"),
-        Column::text("status"),
-        Column::plain("incomplete", DataType::Boolean),
-        Column::plain("adjusted_count", DataType::Float32).optional(),
-        Column::plain("attributes", DataType::Utf8).optional().dictionary(),
-        Column::plain("thread", DataType::UInt32).optional().dictionary(),
-    ]
+    SpanColumn::ALL.map(SpanColumn::stored)
 }
 
 /// Writes spans, which are sorted.
@@ -128,6 +112,46 @@ fn column_values(
 fn thread_of(row: &SpanRow, threads: &[ThreadRow]) -> Option<u32> {
     let position = threads.binary_search_by_key(&(row.trace, row.start, row.span), ThreadRow::key).ok()?;
     Some(threads[position].tid.0)
+}
+
+/// Reads columns of the requested spans from the available row groups. A span that equals the one before it is left out.
+pub(crate) fn decode_columns(
+    ranges: FileRanges,
+    index: &TraceIndex,
+    groups: Vec<usize>,
+    filter: TraceFilter<'_>,
+    columns: &[SpanColumn],
+) -> Result<Vec<SpanBatch>, SegmentError> {
+    let read = |columns: &[SpanColumn]| {
+        let columns: Vec<Column> = columns.iter().map(|column| column.stored()).collect();
+        let batches = table::batches(ranges.clone(), index.metadata.clone(), &columns, Some(groups.clone()))?;
+        batches.map(|batch| SpanBatch::new(batch?)).collect::<Result<Vec<SpanBatch>, SegmentError>>()
+    };
+    let mut needed = columns.to_vec();
+    needed.extend([SpanColumn::Span, SpanColumn::Start]);
+    let selects_traces = !matches!(filter, TraceFilter::All);
+    if selects_traces {
+        needed.push(SpanColumn::Trace);
+    }
+    let mut batches = read(&needed)?;
+    let mut copies = span_batch::repeated_ids(&batches);
+    if copies.iter().any(|rows| !rows.is_empty()) {
+        // Whether they are equal is seen in all columns.
+        batches = read(&SpanColumn::ALL)?;
+        copies = span_batch::repeated_spans(&batches, copies);
+    }
+    let select = |(batch, copies): (&SpanBatch, &Vec<usize>)| {
+        if !selects_traces && copies.is_empty() {
+            return Ok(batch.clone());
+        }
+        let mut rows = match selects_traces {
+            true => batch.traces().map(|trace| filter.has(trace)).collect(),
+            false => vec![true; batch.rows()],
+        };
+        copies.iter().for_each(|&copy| rows[copy] = false);
+        batch.only(rows)
+    };
+    batches.iter().zip(&copies).map(select).collect()
 }
 
 /// Reads the requested spans from the available row groups.

@@ -11,6 +11,7 @@ mod other_tools;
 mod random_spans;
 mod read_only;
 mod retention;
+mod span_columns;
 mod units;
 
 use super::plan::SegmentLimits;
