@@ -14,6 +14,7 @@ use crate::call_gaps::CallGaps;
 use crate::selection::{ALL_REQUESTS, RequestSelection};
 use laggard_assembly::{ShapePosition, ShapeRule};
 use laggard_engine::{RequestRange, RequestView, Requests};
+use laggard_localize::SiteRequest;
 use laggard_model::{
     AttributeSetId, CallTree, Fingerprint, Names, OperationId, ReplicaId, ServiceId, Timestamp,
 };
@@ -175,6 +176,12 @@ impl<'a> Selected<'a> {
     /// The same requests, with calls that are not measured.
     pub(crate) fn with_gaps(self, gaps: Option<Arc<CallGaps>>) -> Selected<'a> {
         Selected { gaps, ..self }
+    }
+
+    /// How many requests one of a fair sample stands for ([`Requests::fair_factor`]).
+    pub(crate) fn fair_weight(&self, row: &SiteRequest) -> f64 {
+        let factor = self.range.requests().fair_factor(row.number as usize);
+        f64::from(row.weight) * factor.map_or(1.0, f64::from)
     }
 
     /// Whether a call is measured.

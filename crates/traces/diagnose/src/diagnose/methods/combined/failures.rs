@@ -14,8 +14,8 @@ use crate::population::{Population, Selected};
 use laggard_engine::RequestView;
 use laggard_localize::{
     CallChange, CallChangeKind, Culprit, ErrorRise, Excess, OutcomeTable, OutcomeTree, ReplicaRate,
-    RequestNumbers, SiteRequest, SiteTable, Spread, changed_calls, error_rises, find_frequent_culprits,
-    find_rate_onset, uneven_errors,
+    RequestNumbers, SiteTable, Spread, changed_calls, error_rises, find_frequent_culprits, find_rate_onset,
+    uneven_errors,
 };
 use laggard_model::{OperationId, ReplicaId, SpanKind};
 use laggard_report::{BehaviorChange, Callee, Onset};
@@ -178,12 +178,6 @@ impl<'a> Outcomes<'a> {
         let selected = study.union.select(population.0, population.1);
         let table = question.engine.fold(selected.range(), &OutcomeFold::new(&selected, rows));
         Outcomes { selected, table }
-    }
-
-    /// How many requests one of those that are counted stands for.
-    pub(super) fn weight(&self, row: &SiteRequest) -> f64 {
-        let factor = self.selected.range().requests().fair_factor(row.number as usize);
-        f64::from(row.weight) * factor.map_or(1.0, f64::from)
     }
 
     /// The replica of a call, by the number of its request and the node.
@@ -400,7 +394,8 @@ impl<'a> OutcomeStudy<'a> {
         let found = find_frequent_culprits(&replicas, &self.question.settings.sites.culprits);
         let culprits: Vec<ReplicaId> = found.iter().map(|culprit| culprit.replica).collect();
         let rows = requests.iter().map(|request| &self.study.window.requests[request.row as usize]);
-        let lost_ns: f64 = rows.clone().map(|row| self.window.weight(row) * row.latency_ns).sum();
+        let lost_ns: f64 =
+            rows.clone().map(|row| self.window.selected.fair_weight(row) * row.latency_ns).sum();
         let hit: BTreeSet<(usize, u32)> =
             rows.clone().filter_map(|row| surveyed_request(self.adapter.surveyed, self.study, row)).collect();
         let categories: BTreeSet<usize> = hit.iter().map(|&(category, _)| category).collect();
@@ -434,7 +429,7 @@ impl<'a> OutcomeStudy<'a> {
             hits: Some(HitFigures {
                 requests: RequestCounts {
                     hit: requests.len() as u64,
-                    hit_estimated: rows.clone().map(|row| self.window.weight(row)).sum(),
+                    hit_estimated: rows.clone().map(|row| self.window.selected.fair_weight(row)).sum(),
                     seen: rates.rows.len() as u64,
                 },
                 request_effect_ns: 0.0,

@@ -56,7 +56,8 @@ fn suspect(outcomes: &OutcomeStudy<'_>, found: &SomeReplicas) -> Suspect {
         }
         let sum: f64 = times[before..].iter().sum();
         by_request.push(sum);
-        total_ns += sum * outcomes.window.weight(&outcomes.study.window.requests[hit.row as usize]);
+        total_ns +=
+            sum * outcomes.window.selected.fair_weight(&outcomes.study.window.requests[hit.row as usize]);
     }
     let rate = |(&replica, times): (&ReplicaId, &Vec<f64>)| ReplicaRate {
         replica,
