@@ -243,7 +243,7 @@ pub(super) fn repeated_ids(batches: &[SpanBatch]) -> Vec<Vec<usize>> {
         let before = [last].into_iter().chain(keys());
         let repeated = before.zip(keys()).enumerate().filter(|(_, (before, key))| before == key);
         let repeated = repeated.map(|(row, _)| row).collect();
-        last = keys().last().unwrap_or(last);
+        last = keys().next_back().unwrap_or(last);
         repeated
     };
     batches.iter().map(of_batch).collect()
