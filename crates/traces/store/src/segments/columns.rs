@@ -10,18 +10,10 @@ use arrow_array::{
 };
 use std::sync::Arc;
 
-fn find<'a>(batch: &'a RecordBatch, name: &str) -> Option<&'a ArrayRef> {
-    batch.column_by_name(name).or_else(|| batch.column_by_name(name_in_format_1(name)))
-}
-
-/// Whether there is a column.
-pub(crate) fn has(batch: &RecordBatch, name: &str) -> bool {
-    find(batch, name).is_some()
-}
-
 /// A column of any type.
 pub(crate) fn named<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef, SegmentError> {
-    find(batch, name).ok_or_else(|| SegmentError::damaged(format!("has no column {name}")))
+    let column = batch.column_by_name(name).or_else(|| batch.column_by_name(name_in_format_1(name)));
+    column.ok_or_else(|| SegmentError::damaged(format!("has no column {name}")))
 }
 
 fn wrong_type(name: &str) -> SegmentError {

@@ -1,12 +1,13 @@
 //! Spans by column, for questions about few of their columns.
 
-use super::columns;
+use super::columns::{self, DictionaryColumn};
 use super::error::SegmentError;
-use super::name_columns::{read_kinds, read_statuses, trace_at};
+use super::name_columns::{OperationReader, read_kinds, read_statuses, trace_at};
 use super::table::Column;
 use arrow_array::types::{Float32Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Float32Array, RecordBatch, StringArray, UInt32Array, UInt64Array,
+    Array, ArrayRef, BooleanArray, FixedSizeBinaryArray, Float32Array, RecordBatch, StringArray, UInt32Array,
+    UInt64Array,
 };
 use arrow_schema::DataType;
 use arrow_select::filter::filter_record_batch;
@@ -118,11 +119,9 @@ pub struct SpanBatch(RecordBatch);
 const CHECKED: &str = "columns that are read are checked before";
 
 impl SpanBatch {
-    /// Checks the columns that are there.
-    pub(super) fn new(batch: RecordBatch) -> Result<SpanBatch, SegmentError> {
-        for column in SpanColumn::ALL.into_iter().filter(|column| columns::has(&batch, column.name())) {
-            check(&batch, column)?;
-        }
+    /// Checks the columns that were read.
+    pub(super) fn new(batch: RecordBatch, read: &[SpanColumn]) -> Result<SpanBatch, SegmentError> {
+        read.iter().try_for_each(|&column| check(&batch, column))?;
         Ok(SpanBatch(batch))
     }
 
@@ -155,8 +154,12 @@ impl SpanBatch {
     /// # Panics
     /// When the column was not read; so do the others.
     pub fn traces(&self) -> impl Iterator<Item = TraceId> + '_ {
-        let traces = columns::traces(&self.0, SpanColumn::Trace.name()).expect(CHECKED);
+        let traces = self.trace_column();
         (0..traces.len()).map(|row| trace_at(traces, row))
+    }
+
+    pub(super) fn trace_column(&self) -> &FixedSizeBinaryArray {
+        columns::traces(&self.0, SpanColumn::Trace.name()).expect(CHECKED)
     }
 
     /// Ids of traces as received, where their display text is another.
@@ -187,6 +190,16 @@ impl SpanBatch {
     /// A column of texts that are all there, as a dictionary.
     pub fn texts(&self, column: SpanColumn) -> &ArrayRef {
         columns::named(&self.0, column.name()).expect(CHECKED)
+    }
+
+    /// The same with its keys and values.
+    pub(super) fn dictionary(&self, column: SpanColumn) -> DictionaryColumn<'_> {
+        columns::texts(&self.0, column.name()).expect(CHECKED)
+    }
+
+    /// Operations of the rows, of the three columns that name them.
+    pub(super) fn operations(&self) -> Result<OperationReader<'_>, SegmentError> {
+        OperationReader::new(&self.0)
     }
 
     /// Whether each was rebuilt with something missing.
@@ -230,8 +243,8 @@ fn check(batch: &RecordBatch, column: SpanColumn) -> Result<(), SegmentError> {
         SpanColumn::Status => read_statuses(columns::texts(batch, name)?.values).map(drop),
         SpanColumn::Incomplete => columns::booleans(batch, name).map(drop),
         SpanColumn::AdjustedCount => columns::optional_numbers::<Float32Type>(batch, name).map(drop),
-        SpanColumn::Attributes => columns::optional_texts(batch, name).map(drop),
-        SpanColumn::Thread => columns::optional_numbers::<UInt32Type>(batch, name).map(drop),
+        SpanColumn::Attributes => columns::optional_texts_if_present(batch, name).map(drop),
+        SpanColumn::Thread => columns::optional_numbers_if_present::<UInt32Type>(batch, name).map(drop),
     }
 }
 

@@ -3,14 +3,13 @@
 use super::columns;
 use super::error::SegmentError;
 use super::name_columns::{
-    NameColumns, OperationReader, read_kinds, read_statuses, trace_at, trace_column, trace_text_column,
+    NameColumns, read_kinds, read_statuses, trace_at, trace_column, trace_text_column,
 };
 use super::span_batch::{self, SpanBatch, SpanColumn};
 use super::table::{self, BATCH_ROWS, Column, EncodedFile, FileRanges, TableWriter};
 use super::trace_index::{self, TraceIndex};
-use arrow_array::types::{Float32Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Float32Array, Int64Array, RecordBatch, StringArray, UInt32Array,
+    Array, ArrayRef, BooleanArray, FixedSizeBinaryArray, Float32Array, Int64Array, StringArray, UInt32Array,
     UInt64Array,
 };
 use laggard_model::{
@@ -63,10 +62,6 @@ impl TraceFilter<'_> {
     }
 }
 
-fn span_columns() -> [Column; 15] {
-    SpanColumn::ALL.map(SpanColumn::stored)
-}
-
 /// Writes spans, which are sorted.
 pub(crate) fn encode(
     names: &Names,
@@ -75,7 +70,7 @@ pub(crate) fn encode(
     rows_per_group: usize,
 ) -> Result<EncodedFile, SegmentError> {
     let properties = trace_index::properties(rows.iter().map(|row| row.trace), rows_per_group);
-    let mut writer = TableWriter::new(&span_columns(), properties)?;
+    let mut writer = TableWriter::new(&SpanColumn::ALL.map(SpanColumn::stored), properties)?;
     let known = NameColumns::new(names);
     for rows in rows.chunks(BATCH_ROWS) {
         writer.write(column_values(&known, names, rows, beside)?)?;
@@ -114,6 +109,18 @@ fn thread_of(row: &SpanRow, threads: &[ThreadRow]) -> Option<u32> {
     Some(threads[position].tid.0)
 }
 
+/// Batches of some columns of the available row groups.
+fn batches(
+    ranges: FileRanges,
+    index: &TraceIndex,
+    groups: Vec<usize>,
+    columns: &[SpanColumn],
+) -> Result<impl Iterator<Item = Result<SpanBatch, SegmentError>>, SegmentError> {
+    let stored: Vec<Column> = columns.iter().map(|column| column.stored()).collect();
+    let batches = table::batches(ranges, index.metadata.clone(), &stored, Some(groups))?;
+    Ok(batches.map(move |batch| SpanBatch::new(batch?, columns)))
+}
+
 /// Reads columns of the requested spans from the available row groups. A span that equals the one before it is left out.
 pub(crate) fn decode_columns(
     ranges: FileRanges,
@@ -123,9 +130,8 @@ pub(crate) fn decode_columns(
     columns: &[SpanColumn],
 ) -> Result<Vec<SpanBatch>, SegmentError> {
     let read = |columns: &[SpanColumn]| {
-        let columns: Vec<Column> = columns.iter().map(|column| column.stored()).collect();
-        let batches = table::batches(ranges.clone(), index.metadata.clone(), &columns, Some(groups.clone()))?;
-        batches.map(|batch| SpanBatch::new(batch?)).collect::<Result<Vec<SpanBatch>, SegmentError>>()
+        let batches = batches(ranges.clone(), index, groups.clone(), columns)?;
+        batches.collect::<Result<Vec<SpanBatch>, SegmentError>>()
     };
     let mut needed = columns.to_vec();
     needed.extend([SpanColumn::Span, SpanColumn::Start]);
@@ -162,7 +168,7 @@ pub(crate) fn decode(
     filter: TraceFilter<'_>,
 ) -> Result<SpanTable, SegmentError> {
     let mut out = SpanTable::default();
-    for batch in table::batches(ranges, index.metadata.clone(), &span_columns(), Some(groups))? {
+    for batch in batches(ranges, index, groups, &SpanColumn::ALL)? {
         add_batch(&mut out, &batch?, filter)?;
     }
     Ok(out)
@@ -176,26 +182,23 @@ pub(crate) fn decode_traces(
     filter: TraceFilter<'_>,
 ) -> Result<HashSet<TraceId>, SegmentError> {
     let mut out = HashSet::new();
-    for batch in table::batches(ranges, index.metadata.clone(), &[Column::trace()], Some(groups))? {
-        let batch = batch?;
-        let column = columns::traces(&batch, "trace")?;
-        let traces = (0..batch.num_rows()).map(|index| trace_at(column, index));
-        out.extend(traces.filter(|&trace| filter.has(trace)));
+    for batch in batches(ranges, index, groups, &[SpanColumn::Trace])? {
+        out.extend(batch?.traces().filter(|&trace| filter.has(trace)));
     }
     Ok(out)
 }
 
-fn add_batch(out: &mut SpanTable, batch: &RecordBatch, filter: TraceFilter<'_>) -> Result<(), SegmentError> {
+fn add_batch(out: &mut SpanTable, batch: &SpanBatch, filter: TraceFilter<'_>) -> Result<(), SegmentError> {
     let columns = SpanColumns::new(batch, &mut out.names)?;
-    out.rows.reserve(if matches!(filter, TraceFilter::All) { batch.num_rows() } else { 0 });
-    let mut operations = OperationReader::new(batch)?;
-    for index in 0..batch.num_rows() {
-        let trace = columns.trace(index);
+    out.rows.reserve(if matches!(filter, TraceFilter::All) { batch.rows() } else { 0 });
+    let mut operations = batch.operations()?;
+    for index in 0..batch.rows() {
+        let trace = trace_at(columns.traces, index);
         if !filter.has(trace) {
             continue;
         }
         let operation = operations.at(index, &mut out.names)?;
-        let row = columns.row(index, trace, operation)?;
+        let row = columns.row(index, trace, operation);
         if let Some(threads) = columns.threads.filter(|column| column.is_valid(index)) {
             let (start, span, tid) = (row.start, row.span, Tid(threads.value(index)));
             out.threads.push(ThreadRow { trace, start, span, tid });
@@ -216,8 +219,9 @@ fn add_batch(out: &mut SpanTable, batch: &RecordBatch, filter: TraceFilter<'_>) 
     Ok(())
 }
 
+/// The columns of a batch, for reading it row by row.
 struct SpanColumns<'a> {
-    traces: &'a arrow_array::FixedSizeBinaryArray,
+    traces: &'a FixedSizeBinaryArray,
     trace_texts: &'a StringArray,
     spans: &'a [u64],
     parents: &'a UInt64Array,
@@ -236,45 +240,34 @@ struct SpanColumns<'a> {
 }
 
 impl<'a> SpanColumns<'a> {
-    fn new(batch: &'a RecordBatch, names: &mut Names) -> Result<SpanColumns<'a>, SegmentError> {
-        let (kinds, replicas, statuses) = (
-            columns::texts(batch, "kind")?,
-            columns::texts(batch, "replica")?,
-            columns::texts(batch, "status")?,
-        );
+    fn new(batch: &'a SpanBatch, names: &mut Names) -> Result<SpanColumns<'a>, SegmentError> {
+        let [kinds, replicas, statuses] = [SpanColumn::Kind, SpanColumn::Replica, SpanColumn::Status]
+            .map(|column| batch.dictionary(column));
         Ok(SpanColumns {
-            traces: columns::traces(batch, "trace")?,
-            trace_texts: columns::optional_texts(batch, "trace_text")?,
-            spans: columns::numbers::<UInt64Type>(batch, "span")?,
-            parents: columns::optional_numbers::<UInt64Type>(batch, "parent")?,
-            starts: columns::numbers::<Int64Type>(batch, "start_ns")?,
-            inclusive: columns::numbers::<UInt64Type>(batch, "inclusive_ns")?,
+            traces: batch.trace_column(),
+            trace_texts: batch.trace_texts(),
+            spans: batch.ids(),
+            parents: batch.parents(),
+            starts: batch.starts(),
+            inclusive: batch.durations(),
             kinds: read_kinds(kinds.values)?,
             kind_keys: kinds.keys,
-            replicas: (0..replicas.values.len())
-                .map(|index| names.replica(replicas.values.value(index)))
-                .collect(),
+            replicas: replicas.values.iter().flatten().map(|name| names.replica(name)).collect(),
             replica_keys: replicas.keys,
             statuses: read_statuses(statuses.values)?,
             status_keys: statuses.keys,
-            incomplete: columns::booleans(batch, "incomplete")?,
-            adjusted: columns::optional_numbers::<Float32Type>(batch, "adjusted_count")?,
-            attributes: columns::optional_texts_if_present(batch, "attributes")?,
-            threads: columns::optional_numbers_if_present::<UInt32Type>(batch, "thread")?,
+            incomplete: batch.incomplete(),
+            adjusted: batch.adjusted_counts(),
+            attributes: batch.attributes(),
+            threads: batch.threads(),
         })
     }
 
-    fn trace(&self, index: usize) -> TraceId {
-        trace_at(self.traces, index)
-    }
-
-    fn row(&self, index: usize, trace: TraceId, operation: OperationId) -> Result<SpanRow, SegmentError> {
-        let span =
-            SpanId::new(self.spans[index]).ok_or_else(|| SegmentError::damaged("has a span with id 0"))?;
+    fn row(&self, index: usize, trace: TraceId, operation: OperationId) -> SpanRow {
         let adjusted = self.adjusted.is_valid(index).then(|| self.adjusted.value(index));
-        Ok(SpanRow {
+        SpanRow {
             trace,
-            span,
+            span: SpanId::new(self.spans[index]).expect("ids of a batch are not 0"),
             parent: self.parents.is_valid(index).then(|| self.parents.value(index)).and_then(SpanId::new),
             start: Timestamp::from_unix_ns(self.starts[index]),
             inclusive: Nanos::from_ns(self.inclusive[index]),
@@ -284,6 +277,6 @@ impl<'a> SpanColumns<'a> {
             status: self.statuses[self.status_keys[index] as usize],
             incomplete: self.incomplete.value(index),
             adjusted_count: adjusted.and_then(|count| AdjustedCount::new(f64::from(count))),
-        })
+        }
     }
 }

@@ -6,13 +6,14 @@ use super::super::table::FileRanges;
 use super::super::trace_index::TraceIndex;
 use super::random_spans::{batches, flush_batch_of, spans, trace};
 use crate::FlushBatch;
-use arrow_array::StringArray;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
+use arrow_array::{RecordBatch, StringArray, UInt64Array};
 use laggard_model::{SpanRow, ThreadRow, TraceId};
 use proptest::prelude::*;
 use std::collections::HashSet;
 use std::fmt::Debug;
+use std::sync::Arc;
 
 /// Rows of a row group in these tests: copies are also on both sides of a border.
 const GROUP_ROWS: usize = 3;
@@ -121,4 +122,14 @@ fn spans_that_differ_elsewhere_are_no_copies() {
     batch.spans = vec![batch.spans[0], batch.spans[1], batch.spans[1], other, other];
     check_batch(&batch, &[SpanColumn::Duration], TraceFilter::All);
     check_batch(&batch, &[], TraceFilter::All);
+}
+
+/// Only columns that early formats did not write may be missing.
+#[test]
+fn a_missing_column_is_damage() {
+    let ids = RecordBatch::try_from_iter([("span", Arc::new(UInt64Array::from(vec![7])) as _)]).unwrap();
+    let batch = SpanBatch::new(ids.clone(), &[SpanColumn::Span, SpanColumn::Thread]).unwrap();
+    assert_eq!((batch.ids(), batch.threads()), (&[7][..], None));
+    let error = SpanBatch::new(ids, &[SpanColumn::Span, SpanColumn::Start]).unwrap_err();
+    assert!(error.to_string().contains("start_ns"), "{error}");
 }
