@@ -11,10 +11,10 @@ use crate::outcome::{Outcome, command, finish};
 use serde_json::Value;
 use tempfile::TempDir;
 
-const ONE: &str = "s3://traces/one";
-const THREE: &str = "s3://traces/three";
+pub(super) const ONE: &str = "s3://traces/one";
+pub(super) const THREE: &str = "s3://traces/three";
 
-fn query(buckets: &Buckets, url: &str, words: &[&str]) -> Outcome {
+pub(super) fn query(buckets: &Buckets, url: &str, words: &[&str]) -> Outcome {
     finish(command(&[words, &["--store", url]].concat()).envs(buckets.variables()))
 }
 
@@ -42,7 +42,7 @@ fn answers_right(buckets: &Buckets, url: &str, cluster: &TestCluster) {
 }
 
 /// Adds three workers of a bucket.
-fn add(cluster: &mut TestCluster, variables: &[(&str, String)], url: &str) {
+pub(super) fn add(cluster: &mut TestCluster, variables: &[(&str, String)], url: &str) {
     let token = cluster.token();
     let token = ["--token-file", super::text(&token)];
     let worker = || WorkerProcess::start_at("127.0.0.1:0", url, &token, variables);
@@ -62,15 +62,20 @@ fn store_all(shared: &SharedStore, data: &[TempDir], names: &[&str]) {
     }
 }
 
+/// The same spans by one server and by three, with a folder of data each; the store of the three.
+pub(super) fn store_one_and_three(buckets: &Buckets, data: &[TempDir]) -> SharedStore {
+    buckets.put("traces", b"");
+    let [of_one, of_three] = [ONE, THREE].map(|url| SharedStore::new(url.to_owned(), buckets.variables()));
+    store_all(&of_one, &data[..1], &["a"]);
+    store_all(&of_three, &data[1..], &["b", "c", "d"]);
+    of_three
+}
+
 #[test]
 fn workers_read_a_bucket_of_one_server_and_of_three() {
     let Some(buckets) = Buckets::start(ConditionalPuts::Honored) else { return };
-    buckets.put("traces", b"");
     let data: [TempDir; 6] = std::array::from_fn(|_| tempfile::tempdir().unwrap());
-    let of_one = SharedStore::new(ONE.to_owned(), buckets.variables());
-    store_all(&of_one, &data[..1], &["a"]);
-    let of_three = SharedStore::new(THREE.to_owned(), buckets.variables());
-    store_all(&of_three, &data[1..4], &["b", "c", "d"]);
+    let of_three = store_one_and_three(&buckets, &data[..4]);
     let reports = [ONE, THREE].map(|url| {
         let mut cluster = TestCluster::of(tempfile::tempdir().unwrap(), 0);
         add(&mut cluster, &buckets.variables(), url);

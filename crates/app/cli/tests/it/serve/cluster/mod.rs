@@ -3,7 +3,7 @@
 #[cfg(feature = "s3")]
 mod bucket;
 mod server;
-#[cfg(feature = "sql")]
+#[cfg(all(feature = "s3", feature = "sql"))]
 mod sql;
 mod tls;
 

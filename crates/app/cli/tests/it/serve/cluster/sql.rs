@@ -1,12 +1,15 @@
 //! `laggard sql` at workers: rows are those of threads, whatever happens to them.
 
+use super::bucket::{ONE, THREE, add, query, store_one_and_three};
 use super::{ANSWERED_WITHIN, TestCluster};
 use crate::outcome::{Outcome, laggard};
 use crate::serve::Running;
+use crate::serve::bucket::{Buckets, ConditionalPuts};
 use crate::serve::store_commands::{damage, files, text};
 use crate::serve::stored::service_part;
 use rustix::process::Signal;
 use std::time::Instant;
+use tempfile::TempDir;
 
 /// One for each shape of a plan: groups, conditions, joins, subqueries, limits, all columns, and tables that workers do not read.
 const QUERIES: [&str; 14] = [
@@ -64,6 +67,31 @@ fn workers_answer_queries_as_threads_do() {
         }
         let one_thread = cluster.sql_at(&cluster.addresses(), QUERIES[1], &["--threads", "1"]);
         assert_eq!(one_thread.text(), cluster.sql_here(QUERIES[1]).text());
+    }
+}
+
+#[test]
+fn queries_of_a_bucket_are_answered_with_workers_and_without() {
+    let Some(buckets) = Buckets::start(ConditionalPuts::Honored) else { return };
+    let data: [TempDir; 4] = std::array::from_fn(|_| tempfile::tempdir().unwrap());
+    store_one_and_three(&buckets, &data);
+    let answers = [ONE, THREE].map(|url| {
+        let mut cluster = TestCluster::of(tempfile::tempdir().unwrap(), 0);
+        add(&mut cluster, &buckets.variables(), url);
+        let (token, addresses) = (cluster.token(), cluster.addresses().join(","));
+        let workers = ["--workers", &addresses, "--worker-token-file", text(&token)];
+        QUERIES.map(|sql| {
+            let words = ["sql", sql, "--output", "csv"];
+            let [here, there] =
+                [&[][..], &workers].map(|more| query(&buckets, url, &[&words, more].concat()));
+            assert_eq!((here.status, &here.stderr), (0, &there.stderr), "{sql}");
+            assert_eq!(here.stdout, there.stdout, "{sql}");
+            here.stdout
+        })
+    });
+    assert!(answers[0][0].ends_with("\n600\n"), "{}", answers[0][0]);
+    for ((one, three), sql) in answers[0].iter().zip(&answers[1]).zip(QUERIES) {
+        assert_eq!(one, three, "{sql}");
     }
 }
 
