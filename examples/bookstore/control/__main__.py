@@ -24,7 +24,9 @@ def parser() -> argparse.ArgumentParser:
     commands.add_parser("install", help="install the pinned libraries; `up` does it as well")
     up = commands.add_parser("up", help="start everything")
     up.add_argument("--otlp", default="http://127.0.0.1:4318", help="where traces and metrics are sent (%(default)s)")
-    up.add_argument("--record", action="store_true", help="write them to recording/ as well, for `laggard diagnose`")
+    telemetry = up.add_mutually_exclusive_group()
+    telemetry.add_argument("--record", action="store_true", help="write them to recording/ as well, for `laggard diagnose`")
+    telemetry.add_argument("--no-telemetry", action="store_true", help="send none: the shop is not instrumented")
     drive = commands.add_parser("drive", parents=[drive_arguments()], add_help=False, help="send load until it is stopped")
     drive.add_argument("--detach", action="store_true", help="do it in the background; `down` stops it")
     listing = commands.add_parser("faults", help="list the faults")
@@ -67,7 +69,7 @@ def main() -> None:
     shop = Shop(options.data, options.port)
     match options.command:
         case "up":
-            shop.up(options.otlp, options.record)
+            shop.up(None if options.no_telemetry else options.otlp, options.record)
             print(f"the shop is at http://127.0.0.1:{shop.layout.front}/home?item=1")
         case "down":
             shop.down()

@@ -41,13 +41,14 @@ class Shop:
 
     # Starting and stopping
 
-    def up(self, otlp: str, record: bool) -> None:
-        """Starts everything; `otlp` is the endpoint of traces and metrics, which are sent through the recorder if enabled."""
+    def up(self, otlp: str | None, record: bool) -> None:
+        """Starts everything; `otlp` is the endpoint of traces and metrics (`None`: the shop is not instrumented), which are
+        sent through the recorder if enabled."""
         install()
         self.layout.switches.write_text('{"effects": {}}')
-        (self.layout.data / "otlp").write_text(f"http://{HOST}:{self.layout.recorder}" if record else otlp)
+        (self.layout.data / "otlp").write_text(f"http://{HOST}:{self.layout.recorder}" if record else otlp or "")
         if record:
-            self.start("recorder", arguments=[otlp])
+            self.start("recorder", arguments=[otlp or ""])
             self.wait_for(self.layout.recorder, "recorder")
         database.make(self.layout)
         self.processes.start("postgres", database.command(self.layout), os.environ, database.user())
@@ -60,7 +61,8 @@ class Shop:
         for name in STORES:
             self.wait_for(self.layout.store(name), name)
         self.start_nginx()
-        self.start("machine")
+        if self._endpoint():
+            self.start("machine")
 
     def down(self) -> None:
         for name in self.processes.names():
@@ -71,11 +73,14 @@ class Shop:
         """One of the shop's own processes."""
         service = "store" if name in STORES else name
         environment = self.environment(service, name, version)
+        is_instrumented = bool(self._endpoint())
         if name == "recommendations":
             folder = installed() / "recommendations"
-            command = ["node", "--import", folder / "telemetry.mjs", folder / "server.mjs"]
+            telemetry = ["--import", folder / "telemetry.mjs"] if is_instrumented else []
+            command = ["node", *telemetry, folder / "server.mjs"]
         elif service in ("store", "worker"):
-            command = [python().with_name("opentelemetry-instrument"), python(), "-m", f"shop.{service}"]
+            instrument = [python().with_name("opentelemetry-instrument")] if is_instrumented else []
+            command = [*instrument, python(), "-m", f"shop.{service}"]
         else:
             command = [python(), "-m", f"shop.{name}"]
         self.processes.start(name, [*command, *arguments], environment)
@@ -105,7 +110,7 @@ class Shop:
             "BOOKSTORE_VERSION": version,
             "OTEL_SERVICE_NAME": service,
             "OTEL_RESOURCE_ATTRIBUTES": ",".join(f"{name}={value}" for name, value in resource.items()),
-            "OTEL_EXPORTER_OTLP_ENDPOINT": (self.layout.data / "otlp").read_text(),
+            "OTEL_EXPORTER_OTLP_ENDPOINT": self._endpoint(),
             "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
             "OTEL_LOGS_EXPORTER": "none",
             "OTEL_BSP_SCHEDULE_DELAY": "1000",
@@ -199,6 +204,10 @@ class Shop:
         line = {"time_unix_ns": time.time_ns(), "instance": "bookstore", "effect": what}
         with open(self.layout.fault_log, "a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
+
+    def _endpoint(self) -> str:
+        """Where traces and metrics are sent; empty if the shop is not instrumented."""
+        return (self.layout.data / "otlp").read_text()
 
     def _switches(self) -> dict[str, Any]:
         return json.loads(self.layout.switches.read_text())
