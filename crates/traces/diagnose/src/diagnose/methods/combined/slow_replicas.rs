@@ -10,7 +10,7 @@ use crate::diagnose::question::DiagnoseQuestion;
 use crate::site_calls::SiteCall;
 use laggard_localize::{CulpritSettings, ReplicaObservations, Site, test_replicas};
 use laggard_model::{OperationId, ReplicaId};
-use laggard_numeric::{mad, mean, median_of, sample_std};
+use laggard_numeric::{binomial_upper_tail, mad, mean, median_of, sample_std};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Standard errors that the least factor must be for a replica with it to be noticed.
@@ -21,6 +21,8 @@ const CLAMP_MAD: f64 = 8.0;
 const ALIKE_PART: f64 = 0.5;
 /// Standard errors between a replica and a limit.
 const ALIKE_ERRORS: f64 = 3.0;
+/// Level of the test that a replica has too few calls that are hit to be slow like the others, over all replicas.
+const ALIKE_LEVEL: f64 = 0.05;
 /// Fewest calls of a replica in the baseline that make a past of its own.
 const PAST_CALLS_MIN: usize = 20;
 
@@ -58,7 +60,9 @@ pub(super) fn slow_replicas(
     let limit = ALIKE_PART * levels.values().map(|level| level.mean).fold(0.0, f64::max);
     let is_usual = |level: &MeanLog| level.is_below(limit);
     let is_slow = |level: &MeanLog| level.is_above(limit);
-    if levels.values().all(|level| level.is_above(0.0) && !is_usual(level)) {
+    let hit = |calls: &Vec<LeveledCall>| calls.iter().filter(|call| call.is_hit).count();
+    let counts: Vec<(usize, usize)> = calls.values().map(|calls| (calls.len(), hit(calls))).collect();
+    if levels.values().all(|level| level.is_above(0.0) && !is_usual(level)) && !are_few_hit_on_some(&counts) {
         return SlowReplicas::All;
     }
     if !levels.values().all(|level| is_slow(level) || is_usual(level)) {
@@ -70,6 +74,17 @@ pub(super) fn slow_replicas(
     let named: BTreeSet<ReplicaId> = slow.iter().map(|&(replica, _)| replica).collect();
     let agree = levels.iter().all(|(replica, level)| is_slow(level) == named.contains(replica));
     if agree { SlowReplicas::Only(slow) } else { SlowReplicas::Unknown }
+}
+
+/// Whether some replica has less than [`ALIKE_PART`] of the other replicas' share of calls that are hit, by calls and hit calls of each. Where
+/// only a part of the calls is slow, means differ less than these shares.
+fn are_few_hit_on_some(counts: &[(usize, usize)]) -> bool {
+    let (all, all_hit) = counts.iter().fold((0, 0), |sum, count| (sum.0 + count.0, sum.1 + count.1));
+    counts.iter().any(|&(own, own_hit)| {
+        let share = ALIKE_PART * (all_hit - own_hit) as f64 / (all - own) as f64;
+        let p = binomial_upper_tail(own as u64, 1.0 - share, (own - own_hit) as u64);
+        p * (counts.len() as f64) < ALIKE_LEVEL
+    })
 }
 
 /// Mean logarithm of time over usual time, with its standard error.
@@ -177,4 +192,22 @@ pub(super) fn would_be_noticed(by_replica: &BTreeMap<ReplicaId, Vec<LeveledCall>
         let error = spread * (1.0 / own + 1.0 / (all - own).max(1.0)).sqrt();
         factor_min.ln() >= NOTICED_ERRORS * error
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::are_few_hit_on_some;
+
+    /// Of a fault of two of three replicas, while other programs made all of them slower.
+    #[test]
+    fn replicas_with_hardly_any_slow_call_are_not_slow_alike() {
+        assert!(are_few_hit_on_some(&[(57, 17), (34, 0), (43, 20)]));
+        assert!(!are_few_hit_on_some(&[(57, 17), (34, 9), (43, 20)]));
+        // Too few calls to tell.
+        assert!(!are_few_hit_on_some(&[(14, 4), (8, 0), (11, 5)]));
+        // A third of the other's share, surely; half of it.
+        assert!(are_few_hit_on_some(&[(1000, 100), (1000, 33)]));
+        assert!(!are_few_hit_on_some(&[(1000, 100), (1000, 50)]));
+        assert!(!are_few_hit_on_some(&[(20, 0), (30, 0)]));
+    }
 }
