@@ -58,33 +58,42 @@ pub(super) fn slow_replicas(
         })
         .collect();
     let limit = ALIKE_PART * levels.values().map(|level| level.mean).fold(0.0, f64::max);
-    let is_usual = |level: &MeanLog| level.is_below(limit);
-    let is_slow = |level: &MeanLog| level.is_above(limit);
-    let hit = |calls: &Vec<LeveledCall>| calls.iter().filter(|call| call.is_hit).count();
+    let hit = |calls: &[LeveledCall]| calls.iter().filter(|call| call.is_hit).count();
     let counts: Vec<(usize, usize)> = calls.values().map(|calls| (calls.len(), hit(calls))).collect();
-    if levels.values().all(|level| level.is_above(0.0) && !is_usual(level)) && !are_few_hit_on_some(&counts) {
+    let few_hits: BTreeSet<ReplicaId> = calls
+        .keys()
+        .copied()
+        .zip(have_few_hits(&counts))
+        .filter_map(|(replica, few)| few.then_some(replica))
+        .collect();
+    let is_usual =
+        |(replica, level): (&ReplicaId, &MeanLog)| level.is_below(limit) || few_hits.contains(replica);
+    let is_slow =
+        |(replica, level): (&ReplicaId, &MeanLog)| level.is_above(limit) && !few_hits.contains(replica);
+    if levels.iter().all(|one| one.1.is_above(0.0) && !is_usual(one)) {
         return SlowReplicas::All;
     }
-    if !levels.values().all(|level| is_slow(level) || is_usual(level)) {
+    if !levels.iter().all(|one| is_slow(one) || is_usual(one)) {
         return SlowReplicas::Unknown;
     }
     let (_, tests) = test_replicas(&observations(&calls), settings.level, settings.factor_min);
     let slow: Vec<(ReplicaId, f64)> =
         tests.iter().filter(|test| test.flagged).map(|test| (test.replica, test.p_adjusted)).collect();
     let named: BTreeSet<ReplicaId> = slow.iter().map(|&(replica, _)| replica).collect();
-    let agree = levels.iter().all(|(replica, level)| is_slow(level) == named.contains(replica));
+    let agree = levels.iter().all(|one| is_slow(one) == named.contains(one.0));
     if agree { SlowReplicas::Only(slow) } else { SlowReplicas::Unknown }
 }
 
-/// Whether some replica has less than [`ALIKE_PART`] of the other replicas' share of calls that are hit, by calls and hit calls of each. Where
+/// Which replicas have less than [`ALIKE_PART`] of the other replicas' share of calls that are hit, by calls and hit calls of each. Where
 /// only a part of the calls is slow, means differ less than these shares.
-fn are_few_hit_on_some(counts: &[(usize, usize)]) -> bool {
+fn have_few_hits(counts: &[(usize, usize)]) -> Vec<bool> {
     let (all, all_hit) = counts.iter().fold((0, 0), |sum, count| (sum.0 + count.0, sum.1 + count.1));
-    counts.iter().any(|&(own, own_hit)| {
+    let has_few = |&(own, own_hit): &(usize, usize)| {
         let share = ALIKE_PART * (all_hit - own_hit) as f64 / (all - own) as f64;
         let p = binomial_upper_tail(own as u64, 1.0 - share, (own - own_hit) as u64);
         p * (counts.len() as f64) < ALIKE_LEVEL
-    })
+    };
+    counts.iter().map(has_few).collect()
 }
 
 /// Mean logarithm of time over usual time, with its standard error.
@@ -196,18 +205,18 @@ pub(super) fn would_be_noticed(by_replica: &BTreeMap<ReplicaId, Vec<LeveledCall>
 
 #[cfg(test)]
 mod tests {
-    use super::are_few_hit_on_some;
+    use super::have_few_hits;
 
     /// Of a fault of two of three replicas, while other programs made all of them slower.
     #[test]
-    fn replicas_with_hardly_any_slow_call_are_not_slow_alike() {
-        assert!(are_few_hit_on_some(&[(57, 17), (34, 0), (43, 20)]));
-        assert!(!are_few_hit_on_some(&[(57, 17), (34, 9), (43, 20)]));
+    fn a_replica_with_hardly_any_slow_call_is_not_slow_like_the_others() {
+        assert_eq!(have_few_hits(&[(57, 17), (34, 0), (43, 20)]), [false, true, false]);
+        assert_eq!(have_few_hits(&[(57, 17), (34, 9), (43, 20)]), [false; 3]);
         // Too few calls to tell.
-        assert!(!are_few_hit_on_some(&[(14, 4), (8, 0), (11, 5)]));
-        // A third of the other's share, surely; half of it.
-        assert!(are_few_hit_on_some(&[(1000, 100), (1000, 33)]));
-        assert!(!are_few_hit_on_some(&[(1000, 100), (1000, 50)]));
-        assert!(!are_few_hit_on_some(&[(20, 0), (30, 0)]));
+        assert_eq!(have_few_hits(&[(14, 4), (8, 0), (11, 5)]), [false; 3]);
+        // A third of the other's share; half of it.
+        assert_eq!(have_few_hits(&[(1000, 100), (1000, 33)]), [false, true]);
+        assert_eq!(have_few_hits(&[(1000, 100), (1000, 50)]), [false; 2]);
+        assert_eq!(have_few_hits(&[(20, 0), (30, 0)]), [false; 2]);
     }
 }
