@@ -60,27 +60,22 @@ pub(super) fn slow_replicas(
     let limit = ALIKE_PART * levels.values().map(|level| level.mean).fold(0.0, f64::max);
     let hit = |calls: &[LeveledCall]| calls.iter().filter(|call| call.is_hit).count();
     let counts: Vec<(usize, usize)> = calls.values().map(|calls| (calls.len(), hit(calls))).collect();
-    let few_hits: BTreeSet<ReplicaId> = calls
-        .keys()
-        .copied()
-        .zip(have_few_hits(&counts))
-        .filter_map(|(replica, few)| few.then_some(replica))
-        .collect();
-    let is_usual =
-        |(replica, level): (&ReplicaId, &MeanLog)| level.is_below(limit) || few_hits.contains(replica);
-    let is_slow =
-        |(replica, level): (&ReplicaId, &MeanLog)| level.is_above(limit) && !few_hits.contains(replica);
-    if levels.iter().all(|one| one.1.is_above(0.0) && !is_usual(one)) {
+    let replicas = || calls.keys().copied();
+    let few_hits: BTreeSet<ReplicaId> =
+        replicas().zip(have_few_hits(&counts)).filter_map(|(replica, few)| few.then_some(replica)).collect();
+    let is_usual = |replica: &ReplicaId, level: &MeanLog| level.is_below(limit) || few_hits.contains(replica);
+    let is_slow = |replica: &ReplicaId, level: &MeanLog| level.is_above(limit) && !few_hits.contains(replica);
+    if levels.iter().all(|(replica, level)| level.is_above(0.0) && !is_usual(replica, level)) {
         return SlowReplicas::All;
     }
-    if !levels.iter().all(|one| is_slow(one) || is_usual(one)) {
+    if !levels.iter().all(|(replica, level)| is_slow(replica, level) || is_usual(replica, level)) {
         return SlowReplicas::Unknown;
     }
     let (_, tests) = test_replicas(&observations(&calls), settings.level, settings.factor_min);
     let slow: Vec<(ReplicaId, f64)> =
         tests.iter().filter(|test| test.flagged).map(|test| (test.replica, test.p_adjusted)).collect();
     let named: BTreeSet<ReplicaId> = slow.iter().map(|&(replica, _)| replica).collect();
-    let agree = levels.iter().all(|one| is_slow(one) == named.contains(one.0));
+    let agree = levels.iter().all(|(replica, level)| is_slow(replica, level) == named.contains(replica));
     if agree { SlowReplicas::Only(slow) } else { SlowReplicas::Unknown }
 }
 
