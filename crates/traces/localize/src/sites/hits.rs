@@ -35,6 +35,10 @@ const EXPLAINED_PART_MIN: f64 = 0.5;
 /// If the 90 % quantile has moved by more than so many times the median's move, some calls are much slower and move the median by
 /// being there. An exponential addition moves it by 3.3 times as much.
 const HIGH_PART_MAX: f64 = 4.0;
+/// If single calls add more than so many times the time that all calls would add by being slower, they are what is slow …
+const OUTWEIGHED: f64 = 2.0;
+/// … from this many on: a few very long calls may be there by chance.
+const OUTWEIGHING_CALLS_MIN: usize = 20;
 /// Standard errors between the medians before all calls are called slower.
 const SHIFT_ERRORS_MIN: f64 = 3.0;
 
@@ -228,10 +232,11 @@ impl SiteLevels {
             return false;
         }
         // A few slow calls move low quantiles a little as well, but explain the difference alone.
-        let explained = self.explained_by_single_calls(site, &before, &now);
+        let single = self.hit_one_by_one(site);
+        let explained = self.explained_by(&single, &before, &now);
         let low_part = moved[0].min(moved[1]) / moved[2];
         let is_shifted = low_part >= SHIFTED_PART_MIN && (moved[2] >= spread || explained < SHIFTED_PART_MIN);
-        if !is_shifted && explained >= EXPLAINED_PART_MIN {
+        if !is_shifted && explained >= EXPLAINED_PART_MIN || self.outweigh(&single, site, moved[2]) {
             return false;
         }
         // Under the shift, shorter than all but one call in a hundred; and no longer than half of the normal calls.
@@ -242,18 +247,35 @@ impl SiteLevels {
         true
     }
 
-    /// The part of the difference between the means of the logs that calls explain which are hit one by one.
-    fn explained_by_single_calls(&self, site: &ComparedSite, before: &[f64], now: &[f64]) -> f64 {
+    /// Which calls are hit one by one, with one share of hit calls for all categories.
+    fn hit_one_by_one(&self, site: &ComparedSite) -> Vec<bool> {
         let tested =
             || self.tested(site).map(|(request, call)| (request, TestedCall { category: 0, ..call }));
         let model = HitProbabilities::estimate(tested().map(|(_, call)| call));
         let least = least_probability(tested(), &model, true);
-        let is_hit = |p_value: f64| model.probability(TestedCall { category: 0, p_value }) >= least;
-        let hit = self.p_values.iter().zip(&self.ratios).filter(|(p, _)| is_hit(**p));
-        let by_hits: f64 = hit.map(|(_, ratio)| ratio).sum();
+        let is_hit = |&p_value: &f64| model.probability(TestedCall { category: 0, p_value }) >= least;
+        self.p_values.iter().map(is_hit).collect()
+    }
+
+    /// The part of the difference between the means of the logs that some calls explain.
+    fn explained_by(&self, single: &[bool], before: &[f64], now: &[f64]) -> f64 {
+        let by_hits: f64 =
+            single.iter().zip(&self.ratios).filter_map(|(hit, ratio)| hit.then_some(ratio)).sum();
         let sum = |logs: &[f64]| logs.iter().sum::<f64>();
         let difference = sum(now) - sum(before) * now.len() as f64 / before.len() as f64;
         if difference > 0.0 { by_hits / difference } else { 1.0 }
+    }
+
+    /// Whether calls that are hit one by one add much more time than all judged calls do by this move of the median: as logarithms, a few calls
+    /// that take a hundred times as long are little beside many that take a little longer.
+    fn outweigh(&self, single: &[bool], site: &ComparedSite, moved: f64) -> bool {
+        let usual_mean =
+            |call: &WindowCall| self.usual.of(call.category).median.exp() * self.usual.mean_ratio;
+        let hit = || site.calls.iter().zip(single).filter_map(|(call, &hit)| hit.then_some(call));
+        let by_single: f64 = hit().map(|call| f64::from(call.time_ns) - usual_mean(call)).sum();
+        let judged = site.calls.iter().filter(|call| call.is_judged);
+        let by_move: f64 = judged.map(|call| usual_mean(call) * moved.exp_m1()).sum();
+        hit().count() >= OUTWEIGHING_CALLS_MIN && by_single > OUTWEIGHED * by_move
     }
 
     fn finish(self, site: &ComparedSite) -> Vec<CallLevel> {

@@ -132,6 +132,20 @@ fn a_few_slow_calls_on_replicas_that_differ_a_little_do_not_make_all_calls_slow(
     }
 }
 
+/// Where a machine makes all calls a little slower, and a fault some of them much slower, the fault is what matters.
+#[test]
+fn calls_that_take_much_longer_outweigh_a_little_more_of_all() {
+    for seed in 0..10 {
+        let mut draw = Draw::new(seed);
+        let normal = draw.normal(3000);
+        let is_slow = |at: usize| at % 20 == 0;
+        let extra = |at: usize, usual: f64| 0.4 * usual + if is_slow(at) { 8e7 } else { 0.0 };
+        let found = hits(&find_hits(&[compared(draw.window(1500, extra), normal)])[0]);
+        let (precision, recall) = scores(&found, is_slow, 1500);
+        assert!(precision >= 0.5 && recall == 1.0, "seed {seed}: {precision} {recall}");
+    }
+}
+
 #[test]
 fn calls_that_are_not_judged_are_never_hit() {
     let mut draw = Draw::new(8);
