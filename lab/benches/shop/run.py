@@ -269,7 +269,7 @@ CPU at the last rate, without the driver: {profile}.
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--rates", default="25,50,75,100,150,200,300")
+    parser.add_argument("--rates", default="25,50,100,150,200,250,300,350")
     parser.add_argument("--laggard", type=pathlib.Path)
     parser.add_argument("output", nargs="?", type=pathlib.Path, default=ROOT / "docs" / "benchmarks" / "shop.md")
     options = parser.parse_args()
