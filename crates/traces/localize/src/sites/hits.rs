@@ -140,6 +140,8 @@ struct SiteLevels {
     usual: UsualTimes,
     /// Logarithms of the calls' times over the usual time of their category, in the order of the calls.
     ratios: Vec<f64>,
+    /// By how much all calls are longer, as a logarithm, where single calls outweigh that: then those are tested that are longer still.
+    moved: f64,
     /// p-values of the calls, 1 where a call is not judged; empty where calls are not tested one by one.
     p_values: Vec<f64>,
     /// Probabilities that the calls were hit; empty where those of single calls are not known.
@@ -157,6 +159,7 @@ impl SiteLevels {
         let mut study = SiteLevels {
             usual: normal,
             ratios: Vec::new(),
+            moved: 0.0,
             p_values: Vec::new(),
             probabilities: Vec::new(),
             hit: site.calls.iter().map(|call| call.is_judged).collect(),
@@ -181,7 +184,7 @@ impl SiteLevels {
         let log = |call: &WindowCall| log_ns(call.time_ns) - self.usual.of(call.category).median;
         self.ratios = site.calls.iter().map(log).collect();
         let p_value = |(call, &ratio): (&WindowCall, &f64)| match call.is_judged {
-            true => self.usual.p_value(call.category, ratio),
+            true => self.usual.p_value(call.category, ratio - self.moved),
             false => 1.0,
         };
         self.p_values = site.calls.iter().zip(&self.ratios).map(p_value).collect();
@@ -236,7 +239,12 @@ impl SiteLevels {
         let explained = self.explained_by(&single, &before, &now);
         let low_part = moved[0].min(moved[1]) / moved[2];
         let is_shifted = low_part >= SHIFTED_PART_MIN && (moved[2] >= spread || explained < SHIFTED_PART_MIN);
-        if !is_shifted && explained >= EXPLAINED_PART_MIN || self.outweigh(&single, site, moved[2]) {
+        if !is_shifted && explained >= EXPLAINED_PART_MIN {
+            return false;
+        }
+        if self.outweigh(&single, site, moved[2]) {
+            self.moved = moved[2];
+            self.measure(site);
             return false;
         }
         // Under the shift, shorter than all but one call in a hundred; and no longer than half of the normal calls.
