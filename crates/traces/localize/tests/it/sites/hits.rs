@@ -138,7 +138,7 @@ fn calls_that_take_much_longer_outweigh_a_little_more_of_all() {
     for seed in 0..10 {
         let mut draw = Draw::new(seed);
         let normal = draw.normal(3000);
-        let is_slow = |at: usize| at % 20 == 0;
+        let is_slow = |at: usize| at.is_multiple_of(20);
         let extra = |at: usize, usual: f64| 0.4 * usual + if is_slow(at) { 8e7 } else { 0.0 };
         let found = hits(&find_hits(&[compared(draw.window(1500, extra), normal)])[0]);
         let (precision, recall) = scores(&found, is_slow, 1500);
