@@ -253,7 +253,7 @@ Machine: {os.cpu_count()} CPUs, Linux {platform.release()}.
 
 {conditions}
 
-The driver is not counted. A request has {spans:.1f} spans; most are of the SDK for Python, in the processes that answer.
+The driver is not counted. A request has {spans:.1f} spans.
 
 ## Highest rate
 

@@ -60,9 +60,8 @@ pub(super) fn slow_replicas(
     let limit = ALIKE_PART * levels.values().map(|level| level.mean).fold(0.0, f64::max);
     let hit = |calls: &[LeveledCall]| calls.iter().filter(|call| call.is_hit).count();
     let counts: Vec<(usize, usize)> = calls.values().map(|calls| (calls.len(), hit(calls))).collect();
-    let replicas = || calls.keys().copied();
-    let few_hits: BTreeSet<ReplicaId> =
-        replicas().zip(have_few_hits(&counts)).filter_map(|(replica, few)| few.then_some(replica)).collect();
+    let few_hits = calls.keys().zip(have_few_hits(&counts)).filter(|(_, few)| *few);
+    let few_hits: BTreeSet<ReplicaId> = few_hits.map(|(&replica, _)| replica).collect();
     let is_usual = |replica: &ReplicaId, level: &MeanLog| level.is_below(limit) || few_hits.contains(replica);
     let is_slow = |replica: &ReplicaId, level: &MeanLog| level.is_above(limit) && !few_hits.contains(replica);
     if levels.iter().all(|(replica, level)| level.is_above(0.0) && !is_usual(replica, level)) {
