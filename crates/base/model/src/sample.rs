@@ -53,6 +53,8 @@ pub enum Measure {
     DiskSize,
     /// Share of the capacity of a server's network link in use, of the busier direction: 0..1. A gauge.
     NetworkUtilization,
+    /// The machine that a server runs on; its name is the callee, and the value 1. A gauge.
+    Machine,
 }
 
 impl Measure {
@@ -94,8 +96,8 @@ pub struct SampleRecord<'a> {
     pub tier: &'a str,
     /// The transaction type; empty when the measure is not of one.
     pub transaction: &'a str,
-    /// The type of outbound call (`db`, `payment`), or the mount point of a file system; empty when the measure is of
-    /// neither.
+    /// The type of outbound call (`db`, `payment`), the mount point of a file system, or the name of a machine; empty when the
+    /// measure is of none of them.
     pub callee: &'a str,
     /// The value, in the measure's unit. May be anything a file can hold, NaN and infinities too.
     pub value: f64,

@@ -13,6 +13,7 @@ mod cosine;
 mod distributions;
 mod f_distribution;
 mod histogram;
+mod implicit_ql;
 mod levenshtein;
 mod mann_whitney;
 mod matrix;

@@ -1,13 +1,11 @@
 //! Principal components of a matrix of few columns and many rows, or the other way round.
 
 use crate::Matrix;
-use nalgebra::{DMatrix, SymmetricEigen};
+use crate::implicit_ql::eigen_pairs;
+use nalgebra::DMatrix;
 
 /// A variance below this share of the largest counts as 0: it is rounding.
 const VARIANCE_ZERO: f64 = 1e-12;
-
-/// Steps after which the eigenvalue iteration gives up; it needs about two a column.
-const STEPS_MAX: usize = 1 << 20;
 
 /// The principal components of a matrix: directions in which its centered rows vary most.
 #[derive(Clone, PartialEq, Debug)]
@@ -35,11 +33,10 @@ pub fn principal_components(rows: &Matrix) -> PrincipalComponents {
     let tall = m >= n;
     let products = if tall { column_products(&centered) } else { column_products(&centered.transposed()) };
     let scaled = products / (m - 1) as f64;
-    let Some(eigen) = SymmetricEigen::try_new(scaled, f64::EPSILON, STEPS_MAX) else { return none(means) };
-    let mut order: Vec<usize> = (0..eigen.eigenvalues.len()).collect();
-    order.sort_by(|&a, &b| eigen.eigenvalues[b].total_cmp(&eigen.eigenvalues[a]).then(a.cmp(&b)));
-    let mut variances: Vec<f64> =
-        order.iter().map(|&component| eigen.eigenvalues[component].max(0.0)).collect();
+    let Some(eigen) = eigen_pairs(scaled) else { return none(means) };
+    let mut order: Vec<usize> = (0..eigen.values.len()).collect();
+    order.sort_by(|&a, &b| eigen.values[b].total_cmp(&eigen.values[a]).then(a.cmp(&b)));
+    let mut variances: Vec<f64> = order.iter().map(|&component| eigen.values[component].max(0.0)).collect();
     variances.resize(n, 0.0);
     let floor = VARIANCE_ZERO * variances[0];
     let retained = variances.iter().take_while(|&&variance| variance > floor).count();
@@ -47,9 +44,9 @@ pub fn principal_components(rows: &Matrix) -> PrincipalComponents {
     for (component, &source) in order.iter().take(retained).enumerate() {
         let row = loadings.row_mut(component);
         if tall {
-            row.iter_mut().zip(eigen.eigenvectors.column(source).iter()).for_each(|(to, from)| *to = *from);
+            row.iter_mut().zip(eigen.vectors.column(source).iter()).for_each(|(to, from)| *to = *from);
         } else {
-            combine(&centered, eigen.eigenvectors.column(source).iter().copied(), row);
+            combine(&centered, eigen.vectors.column(source).iter().copied(), row);
         }
         normalize(row);
     }

@@ -1,10 +1,8 @@
 //! Small symmetric matrices: solving, inverting, eigenvalues.
 
 use crate::Matrix;
-use nalgebra::{DMatrix, SymmetricEigen};
-
-/// Steps after which the eigenvalue iteration gives up; it needs about two a column.
-const STEPS_MAX: usize = 1 << 20;
+use crate::implicit_ql::eigen_pairs;
+use nalgebra::DMatrix;
 
 /// The Cholesky factor of a symmetric positive definite matrix, `p x p`; `O(p³)` to make, `O(p²)` to solve with.
 #[derive(Clone, Debug)]
@@ -119,20 +117,19 @@ pub fn symmetric_eigen(matrix: &Matrix) -> Option<Eigen> {
     if size == 0 {
         return Some(Eigen { values: Vec::new(), vectors: Matrix::zeros(0, 0) });
     }
-    let found =
-        SymmetricEigen::try_new(DMatrix::from_row_slice(size, size, matrix.data()), f64::EPSILON, STEPS_MAX)?;
+    let found = eigen_pairs(DMatrix::from_row_slice(size, size, matrix.data()))?;
     let mut order: Vec<usize> = (0..size).collect();
-    order.sort_by(|&a, &b| found.eigenvalues[b].total_cmp(&found.eigenvalues[a]).then(a.cmp(&b)));
+    order.sort_by(|&a, &b| found.values[b].total_cmp(&found.values[a]).then(a.cmp(&b)));
     let mut vectors = Matrix::zeros(size, size);
     for (row, &source) in order.iter().enumerate() {
-        let column = found.eigenvectors.column(source);
+        let column = found.vectors.column(source);
         let largest = column
             .iter()
             .fold(0.0_f64, |best, &v| if v.abs() > best.abs() * (1.0 + 1e-9) { v } else { best });
         let sign = if largest < 0.0 { -1.0 } else { 1.0 };
         vectors.row_mut(row).iter_mut().zip(column.iter()).for_each(|(to, from)| *to = sign * from);
     }
-    Some(Eigen { values: order.iter().map(|&source| found.eigenvalues[source]).collect(), vectors })
+    Some(Eigen { values: order.iter().map(|&source| found.values[source]).collect(), vectors })
 }
 
 /// The condition number `largest / smallest` eigenvalue of a symmetric matrix that should be positive definite;

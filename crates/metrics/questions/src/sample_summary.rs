@@ -106,6 +106,7 @@ mod tests {
                 network: vec![],
                 server: "app-1".to_owned(),
                 tier: "front".to_owned(),
+                machine: None,
                 cores: Some(2.0),
                 utilization: vec![0.2, 0.4, gap],
                 own: None,

@@ -44,7 +44,8 @@ pub(crate) fn windows(
 }
 
 const fn defines_extent(measure: Measure) -> bool {
-    !matches!(measure, Measure::Cores | Measure::Clients) && !measure.is_of_memory_or_network()
+    !matches!(measure, Measure::Cores | Measure::Clients | Measure::Machine)
+        && !measure.is_of_memory_or_network()
 }
 
 /// From the first to the last touched window, including the intervals that the last samples represent.

@@ -224,6 +224,7 @@ fn check_utilization(
 /// The utilization of one server.
 struct ServerUtilization<'g> {
     server_key: ServerKey<'g>,
+    machine: Option<&'g str>,
     utilization: Utilization,
     /// Of its memory and network link by window; empty if never measured.
     memory: Vec<f64>,
@@ -259,6 +260,7 @@ fn servers<'g>(
         cautions.extend(utilization.caution.take());
         servers.push(ServerUtilization {
             server_key: server_key.clone(),
+            machine: group.machine(),
             utilization,
             memory: memory_use(span, &group.memory),
             network: network_use(span, &group.network),
@@ -287,6 +289,7 @@ impl TableParts<'_> {
         let servers = self.servers.iter().map(|server| ServerWindows {
             server: server.server_key.server.to_owned(),
             tier: server.server_key.tier.to_owned(),
+            machine: server.machine.map(str::to_owned),
             cores: server.utilization.cores,
             utilization: server.utilization.by_window[rows.clone()].to_vec(),
             memory: server.memory.get(rows.clone()).unwrap_or_default().to_vec(),

@@ -37,6 +37,8 @@ pub(crate) struct ServerSeries<'s> {
     pub(crate) clients: Vec<&'s Series>,
     pub(crate) memory: MemorySeries<'s>,
     pub(crate) network: Vec<&'s Series>,
+    /// Machines that it runs on.
+    pub(crate) machines: Vec<&'s Series>,
 }
 
 /// Series about the memory of a server.
@@ -85,6 +87,7 @@ impl<'s> ServerSeries<'s> {
             Measure::MemoryAvailable => self.memory.available.push(series),
             Measure::MemorySize => self.memory.size.push(series),
             Measure::NetworkUtilization => self.network.push(series),
+            Measure::Machine => self.machines.push(series),
             Measure::Calls
             | Measure::CallsTotal
             | Measure::CallTime
@@ -105,6 +108,15 @@ impl<'s> ServerSeries<'s> {
     /// Whether CPU use or cores are known.
     pub(crate) fn has_cpu(&self) -> bool {
         !(self.utilization.is_empty() && self.cpu_seconds.is_empty() && self.cores.is_empty())
+    }
+
+    /// The machine that it runs on, by the latest sample; of several then, the first by name.
+    pub(crate) fn machine(&self) -> Option<&'s str> {
+        let named = self
+            .machines
+            .iter()
+            .filter_map(|series| Some((series.points.iter().map(|point| point.ns).max()?, &*series.callee)));
+        named.max_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(a.1))).map(|(_, machine)| machine)
     }
 
     /// Samples about transactions.

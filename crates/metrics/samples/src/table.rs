@@ -56,6 +56,8 @@ pub struct ServerWindows {
     pub server: String,
     /// Its tier; empty when the samples name none.
     pub tier: String,
+    /// The machine that it runs on, by the name of the server that is its CPU as a whole, if known.
+    pub machine: Option<String>,
     /// CPU capacity in cores (median of the samples), if known.
     pub cores: Option<f64>,
     /// CPU utilization, 0..1 of all cores, length `T`; NaN in a gap.

@@ -40,8 +40,7 @@ impl RequestSlice {
         attributes: &TraceAttributes,
         facts: SliceFacts,
     ) -> RequestSlice {
-        let mut builder = SliceBuilder { facts, ..SliceBuilder::default() };
-        builder.calls.reserve(rows.len());
+        let mut builder = SliceBuilder { facts, ..SliceBuilder::with_capacity(rows.len()) };
         for trace in rows.chunk_by(|a, b| a.trace == b.trace) {
             builder.add_trace(trace, attributes);
         }
@@ -50,8 +49,13 @@ impl RequestSlice {
 }
 
 impl SliceBuilder {
+    /// Empty, with room for so many calls.
+    pub(crate) fn with_capacity(calls: usize) -> SliceBuilder {
+        SliceBuilder { calls: CallColumns::with_capacity(calls), ..SliceBuilder::default() }
+    }
+
     /// Takes all rows of one trace, in order of start and span id.
-    fn add_trace(&mut self, rows: &[SpanRow], attributes: &TraceAttributes) {
+    pub(crate) fn add_trace(&mut self, rows: &[SpanRow], attributes: &TraceAttributes) {
         let assembled = assemble(rows);
         let attributes = attributes.of(rows[0].trace);
         for request in &assembled.requests {

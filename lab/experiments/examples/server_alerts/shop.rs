@@ -37,6 +37,7 @@ pub(crate) fn table(run: &TpcwRun, windows: Range<usize>) -> WindowTable {
         network: vec![],
         server: server.server.clone(),
         tier: server.tier.clone(),
+        machine: None,
         cores: Some(server.cores),
         utilization: server.utilization[windows.clone()].to_vec(),
         own: server.own.as_ref().map(transactions),

@@ -175,8 +175,8 @@ fn a_small_memory_limit_drops_whole_traces_and_reports_it() {
         let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
         let spans = input_count(&report, "spans");
         assert!(
-            spans > 1000 && spans * 64 <= 1 << 20,
-            "{format}: {spans} spans of 64 bytes are within the limit"
+            spans > 1000 && spans * 51 <= 1 << 20,
+            "{format}: {spans} spans of 51 bytes are within the limit"
         );
         assert!(loss(&report, "memory_limit") > 0);
         assert!(input_count(&report, "requests") >= 8, "{format}");

@@ -4,6 +4,9 @@
 //! calls wait; more, and something else computes. How much CPU is in use beyond what transactions explain is the mean
 //! residual of the time since the onset, of a straight line through CPU and transactions before it, of all these servers together.
 //!
+//! A server that is a process or a container uses no more CPU when others fill its machine. So where samples tell the machine, its CPU is
+//! examined likewise, without what its servers use more.
+//!
 //! That no change is significant says nothing here: where the calls' additional time is too small to be seen in the CPU,
 //! there is no evidence.
 
@@ -32,6 +35,10 @@ const MORE_SHARE_MIN: f64 = 0.03;
 const ELSEWHERE_ERRORS: f64 = 5.0;
 const ELSEWHERE_SHARE_MIN: f64 = 0.1;
 
+/// Other processes fill a machine if this share of its cores is in use, and this share of what is in use more is theirs.
+const FULL: f64 = 0.8;
+const THEIRS: f64 = 0.5;
+
 /// CPU that something else uses on other servers than the slow replicas, while it uses none there: no evidence for a kind of cause,
 /// but not what another process that slows down these replicas looks like. A process on the wrong machine, or names that are swapped.
 pub(super) fn elsewhere(report: &Report, changes: &ChangeReport) -> Option<CauseEvidence> {
@@ -43,8 +50,13 @@ pub(super) fn elsewhere(report: &Report, changes: &ChangeReport) -> Option<Cause
     let of_slow = CpuOfCalls::from_suspect(report, lead, changes)?;
     let since = slow_since(lead, window.since);
     let is_slow = |server: &ServerChanges| lead.replicas.contains(&server.server);
+    let machines = machines_of(&servers_of(lead, changes)).unwrap_or_default();
     let share_of_slow = of_slow.more / of_slow.cores.max(f64::MIN_POSITIVE);
-    let others = changes.servers.iter().filter(|server| !is_slow(server)).filter_map(|server| {
+    let others = changes
+        .servers
+        .iter()
+        .filter(|server| !is_slow(server) && !machines.contains(server.server.as_str()));
+    let others = others.filter_map(|server| {
         let used = CoresUsed::since(&[server], since, window.until)?;
         let share = used.more / used.cores.max(f64::MIN_POSITIVE);
         let is_shown = used.more > ELSEWHERE_ERRORS * used.error
@@ -72,6 +84,11 @@ fn slow_since(lead: &Suspect, window_since: Timestamp) -> Timestamp {
 
 pub(super) fn evidence(report: &Report, changes: &ChangeReport) -> Option<CauseEvidence> {
     let lead = report.suspects.iter().find(|suspect| suspect.stands_out)?;
+    if let Some(machines) = CpuOfCalls::from_full_machines(report, lead, changes) {
+        let text = machines.sentence_about_machines(lead);
+        let (class, weight) = (CauseClass::ForeignLoad, 4.0);
+        return Some(CauseEvidence { class, weight, source: EvidenceSource::Samples, text });
+    }
     let cpu = CpuOfCalls::from_suspect(report, lead, changes)?;
     let (class, weight) = cpu.class(lead)?;
     let text = cpu.sentence(class, lead, &names::list(&cpu.servers, 3, 40));
@@ -102,7 +119,13 @@ fn servers_of<'a>(lead: &Suspect, changes: &'a ChangeReport) -> Vec<&'a ServerCh
     changes.servers.iter().filter(is_wanted).collect()
 }
 
+/// The machines that some servers run on; `None` if that of any is unknown.
+fn machines_of<'a>(servers: &[&'a ServerChanges]) -> Option<BTreeSet<&'a str>> {
+    servers.iter().map(|server| server.machine.as_deref()).collect()
+}
+
 /// The CPU of the servers that a suspect is slow on, since it is slow, in cores.
+#[derive(Default)]
 pub(crate) struct CpuOfCalls {
     /// The servers.
     pub(crate) servers: Vec<String>,
@@ -144,6 +167,40 @@ impl CpuOfCalls {
         })
     }
 
+    /// The CPU of the machines that the suspect's servers run on, if all of them are full since it is slow, and most of what is in use more is not
+    /// of servers with samples of their own: `more` is that of other processes.
+    pub(crate) fn from_full_machines(
+        report: &Report,
+        lead: &Suspect,
+        changes: &ChangeReport,
+    ) -> Option<CpuOfCalls> {
+        let window = report.window?;
+        let since = slow_since(lead, window.since);
+        let machines = machines_of(&servers_of(lead, changes)).filter(|machines| !machines.is_empty())?;
+        let mut all = CpuOfCalls::default();
+        for machine in machines {
+            let is_it = |server: &&ServerChanges| server.server == machine && server.cores_known;
+            let whole: Vec<&ServerChanges> = changes.servers.iter().filter(is_it).collect();
+            let runs_on_it = |server: &&ServerChanges| server.machine.as_deref() == Some(machine);
+            let own: Vec<&ServerChanges> = changes.servers.iter().filter(runs_on_it).collect();
+            let used = CoresUsed::since(&whole, since, window.until)?;
+            let more = used.more - CoresUsed::since(&own, since, window.until)?.more.max(0.0);
+            let is_full = used.busy >= FULL * used.cores
+                && more >= THEIRS * used.more
+                && more >= ELSEWHERE_SHARE_MIN * used.cores
+                && more > ELSEWHERE_ERRORS * used.error;
+            if !is_full {
+                return None;
+            }
+            all.servers.extend(used.servers);
+            all.more += more;
+            all.error = all.error.hypot(used.error);
+            all.cores += used.cores;
+            all.busy += used.busy;
+        }
+        Some(all)
+    }
+
     /// Whether more CPU is in use than noise explains, at a one-sided level of 5 %.
     pub(crate) fn is_increase(&self) -> bool {
         self.more > CERTAIN * self.error
@@ -174,6 +231,17 @@ impl CpuOfCalls {
             (false, false) if is_of_several => (CauseClass::Waiting, 2.0),
             (_, false) => (CauseClass::Waiting, 1.0),
         })
+    }
+
+    fn sentence_about_machines(&self, lead: &Suspect) -> String {
+        format!(
+            "The CPU of {}, where {} runs, is {} busy: it is in use for {} more in each second than transactions and the servers on \
+             it explain, so other processes compute there.",
+            super::servers(&self.servers),
+            names::quoted(&lead.service),
+            numbers::share(self.busy / self.cores),
+            numbers::time_float(self.more * 1e9),
+        )
     }
 
     fn sentence(&self, class: CauseClass, lead: &Suspect, servers: &str) -> String {

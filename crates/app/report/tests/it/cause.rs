@@ -134,6 +134,42 @@ fn servers_that_a_release_replaced_count_as_one() {
     assert_eq!(replaced(&computing, &missing).0, CauseClass::Code);
 }
 
+/// The same on one machine of 12 cores, which uses additional cores as well.
+fn on_a_machine(report: &Report, more: &[(&str, f64)], machine_more: f64) -> ChangeReport {
+    let mut changes = samples(report, more);
+    let mut machine = samples(report, &[("a", machine_more / 3.0)]).servers.remove(0);
+    changes.servers.iter_mut().for_each(|server| server.machine = Some("vm".to_owned()));
+    (machine.server, machine.tier, machine.cores) = ("vm".to_owned(), String::new(), 12.0);
+    changes.servers.push(machine);
+    changes
+}
+
+#[test]
+fn processes_that_fill_the_machine_are_the_cause_though_the_servers_compute_no_longer() {
+    let class = |lost_s: f64, more: &[(&str, f64)], machine_more: f64| {
+        let mut report = slow(all_replicas(), lost_s, &[]);
+        let changes = on_a_machine(&report, more, machine_more);
+        report.conclude(OtherEvidence { changes: Some(&changes), ..OtherEvidence::default() });
+        let cause = report.cause.unwrap();
+        let capacity = report.clauses.into_iter().find(|clause| clause.kind == ClauseKind::Capacity);
+        (cause.class, cause.evidence[0].text.clone(), capacity.map_or_else(String::new, |clause| clause.text))
+    };
+    let (found, text, capacity) = class(1.0, &[], 9.0);
+    assert_eq!(found, CauseClass::ForeignLoad, "{text}");
+    assert!(text.contains("vm") && text.contains("95 % busy") && text.contains("9.00 s more"), "{text}");
+    assert!(capacity.starts_with("The CPU of vm is 95 % busy"), "{capacity}");
+    // A machine that is not full slows nothing down, and one that the servers themselves fill is no other process.
+    assert_eq!(class(1.0, &[], 6.0).0, CauseClass::Waiting);
+    assert_eq!(class(7.5, &[("a", 2.5), ("b", 2.5), ("c", 2.5)], 9.0).0, CauseClass::Code);
+}
+
+#[test]
+fn the_machine_of_slow_replicas_is_no_other_server() {
+    let on_one = slow(three_replicas(), 0.05, &["a"]);
+    let changes = on_a_machine(&on_one, &[], 6.0);
+    assert!(conclude(&on_one, Some(&changes), None).unwrap().contradictions.is_empty());
+}
+
 #[test]
 fn cpu_beyond_that_of_the_calls_belongs_to_another_process() {
     let on_one = slow(three_replicas(), 0.05, &["a"]);

@@ -65,7 +65,7 @@ impl TableRows<Arc<StoredSegment>> for SampleRows {
         SqlColumn::new(
             "callee",
             ColumnType::Text,
-            "type of outbound call, or mount point; may be empty",
+            "type of outbound call, mount point, or name of a machine; may be empty",
             |rows: &Self| rows.names(|row| row.callee),
         ),
         SqlColumn::new("value", ColumnType::Number, "the value; may be NaN or infinite", |rows: &Self| {

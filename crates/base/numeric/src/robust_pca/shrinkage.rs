@@ -1,7 +1,8 @@
 //! The shrinkage of singular values as a matrix to multiply with.
 
+use crate::implicit_ql::eigen_pairs;
 use crate::principal_components::SINGULAR_VALUE_MIN;
-use nalgebra::{DMatrix, DVector, Dyn, SymmetricEigen};
+use nalgebra::{DMatrix, DVector};
 use pulp::Arch;
 
 use super::padded::Padded;
@@ -27,12 +28,14 @@ enum ShrinkageMatrix {
 impl Shrinkage {
     /// Shrinks by `cut` the singular values of a matrix whose Gram matrix is `gram`.
     pub(super) fn new(gram: DMatrix<f64>, cut: f64) -> Shrinkage {
-        let Some(eigen) = decompose(gram) else { return Shrinkage::to_zero() };
-        let sigma = eigen.eigenvalues.map(|value| value.max(0.0).sqrt());
+        // That eigenvalues do not converge has never been observed; a shrinkage to zero in that case only delays the
+        // iteration, which is visible in its residual.
+        let Some(eigen) = eigen_pairs(gram) else { return Shrinkage::to_zero() };
+        let sigma: Vec<f64> = eigen.values.iter().map(|value| value.max(0.0).sqrt()).collect();
         let mut retained: Vec<usize> = (0..sigma.len()).filter(|&k| sigma[k] > cut).collect();
         retained.sort_by(|&a, &b| sigma[b].total_cmp(&sigma[a]));
         let weights = DVector::from_iterator(retained.len(), retained.iter().map(|&k| 1.0 - cut / sigma[k]));
-        let basis = eigen.eigenvectors.select_columns(&retained);
+        let basis = eigen.vectors.select_columns(&retained);
         let singular_values = retained.iter().map(|&k| sigma[k] - cut).collect();
         Shrinkage { matrix: ShrinkageMatrix::new(basis, &weights), singular_values }
     }
@@ -41,7 +44,8 @@ impl Shrinkage {
     pub(super) fn spectral_norm(gram: DMatrix<f64>) -> f64 {
         let square_sum = gram.trace();
         // The Frobenius norm is a bound, and a bound is all the start of the iteration needs.
-        let largest = decompose(gram).map_or(square_sum, |eigen| eigen.eigenvalues.max());
+        let largest = eigen_pairs(gram)
+            .map_or(square_sum, |eigen| eigen.values.into_iter().fold(f64::NEG_INFINITY, f64::max));
         largest.max(0.0).sqrt()
     }
 
@@ -78,13 +82,6 @@ impl Shrinkage {
         let Some(largest) = self.singular_values.first() else { return 0 };
         self.singular_values.iter().filter(|value| **value > SINGULAR_VALUE_MIN * largest).count()
     }
-}
-
-/// `None` when the eigenvalues do not converge, which has never been observed; a shrinkage to zero in that case
-/// only delays the iteration, which is visible in its residual.
-fn decompose(gram: DMatrix<f64>) -> Option<SymmetricEigen<f64, Dyn>> {
-    let steps_max = 100 * gram.nrows() + 100;
-    SymmetricEigen::try_new(gram, f64::EPSILON, steps_max)
 }
 
 impl ShrinkageMatrix {

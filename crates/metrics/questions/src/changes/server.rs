@@ -35,6 +35,7 @@ pub(super) fn not_evaluated(
     ServerChanges {
         server: server.server.clone(),
         tier: server.tier.clone(),
+        machine: server.machine.clone(),
         cores: observed.observations.cores,
         cores_known: observed.cores_known,
         windows: observed.observations.utilization.len() as u64,

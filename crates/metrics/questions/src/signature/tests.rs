@@ -34,6 +34,7 @@ fn table(windows: usize, cart_ms: f64, home_ms: f64, cores: Option<f64>) -> Wind
             network: vec![],
             server: "app-1".to_owned(),
             tier: "front".to_owned(),
+            machine: None,
             cores,
             utilization: (0..windows).map(used).collect(),
             own: None,

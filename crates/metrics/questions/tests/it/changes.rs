@@ -133,6 +133,7 @@ fn small_table(windows: usize, servers: usize) -> WindowTable {
         network: vec![],
         server: format!("app-{index}"),
         tier: "app".to_owned(),
+        machine: None,
         cores: Some(1.0),
         utilization: (0..windows).map(used).collect(),
         own: None,

@@ -76,6 +76,7 @@ fn table(observations: Observations) -> WindowTable {
             network: vec![],
             server: "app-1".to_owned(),
             tier: "app".to_owned(),
+            machine: None,
             cores: Some(1.0),
             utilization: observations.utilization,
             own: None,

@@ -27,6 +27,7 @@ pub(crate) fn table(run: &TpcwRun) -> WindowTable {
         network: vec![],
         server: server.server.clone(),
         tier: server.tier.clone(),
+        machine: None,
         cores: Some(server.cores),
         utilization: server.utilization.clone(),
         own: server.own.as_ref().map(transactions),

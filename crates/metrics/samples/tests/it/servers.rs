@@ -97,6 +97,20 @@ fn servers_are_selected_by_name_or_tier_and_unknown_names_are_an_error() {
     assert!(error.to_string().contains("known are a, b"), "{error}");
 }
 
+#[test]
+fn a_server_is_on_the_machine_of_its_latest_sample() {
+    let on = |second: f64, machine: &'static str| {
+        sample(second, Measure::Machine, "", 1.0).at("a", "app").to(machine)
+    };
+    let mut samples = utilization("a", &[0.5; 9]);
+    samples.extend(utilization("node-2", &[0.5; 9]));
+    samples.extend([on(0.0, "node-1"), on(30.0, "node-2"), on(10.0, "node-3"), on(9_000.0, "node-2")]);
+    let table = windows(&samples, 60);
+    let machines: Vec<_> = table.servers.iter().map(|server| server.machine.as_deref()).collect();
+    assert_eq!(machines, [Some("node-2"), None]);
+    assert_eq!(table.windows, 3, "it makes no windows of its own");
+}
+
 /// Memory as bytes and as a share; the busier of two directions of a link. Neither makes windows or servers of its own.
 #[test]
 fn memory_and_network_are_shares_by_window() {

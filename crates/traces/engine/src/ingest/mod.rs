@@ -1,22 +1,23 @@
 //! From records to rows, with a limit on memory.
 
 mod part;
+mod span_bucket;
 mod spilling;
 #[cfg(test)]
 mod tests;
 
 use crate::handles::HandleMap;
-use crate::thin::Thinning;
+use crate::thin::{Thinning, hash};
 use crate::trace_attributes::TraceAttributes;
 use crate::traces::Traces;
 use laggard_assembly::rebuild_calls;
 use laggard_model::{
     CallRecord, CallRow, Loss, Losses, Names, Nanos, OperationId, OperationKey, ReplicaId, ReplicaSource,
-    Sampling, Sink, SinkPart, SpanId, SpanKind, SpanRecord, SpanRow, TailSampler, Timestamp, TraceId,
-    WeightSource,
+    Sampling, Sink, SinkPart, SpanKind, SpanRecord, SpanRow, TailSampler, Timestamp, TraceId, WeightSource,
 };
 use laggard_parallel::parallel_map_owned;
 use part::IngestPart;
+use span_bucket::SpanBucket;
 use spilling::SpilledRows;
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -48,7 +49,7 @@ impl Default for IngestSettings {
 pub struct Ingest {
     settings: IngestSettings,
     names: Names,
-    spans: Vec<Vec<SpanRow>>,
+    spans: Vec<SpanBucket>,
     calls: Vec<Vec<CallRow>>,
     texts: HashMap<TraceId, Box<str>>,
     attributes: TraceAttributes,
@@ -87,7 +88,7 @@ impl Ingest {
         Ingest {
             settings,
             names: Names::new(),
-            spans: vec![Vec::new(); BUCKETS],
+            spans: vec![SpanBucket::default(); BUCKETS],
             calls: vec![Vec::new(); BUCKETS],
             texts: HashMap::new(),
             attributes: TraceAttributes::default(),
@@ -109,11 +110,10 @@ impl Ingest {
         let map = HandleMap::new(&mut self.names, &later.names);
         self.merge_spilled(later.spilled, &map);
         for (bucket, rows) in self.spans.iter_mut().zip(later.spans) {
-            bucket.extend(rows.into_iter().map(|row| SpanRow {
-                operation: map.operation(row.operation),
-                replica: map.replica(row.replica),
-                ..row
-            }));
+            for row in rows.rows() {
+                let (operation, replica) = (map.operation(row.operation), map.replica(row.replica));
+                bucket.push(hash(row.trace), &SpanRow { operation, replica, ..row });
+            }
         }
         for (bucket, rows) in self.calls.iter_mut().zip(later.calls) {
             bucket.extend(rows.into_iter().map(|row| CallRow {
@@ -218,14 +218,15 @@ impl Ingest {
     }
 
     fn add_span_row(&mut self, row: SpanRow) {
-        self.spans[bucket_of(row.trace)].push(row);
+        let hash = hash(row.trace);
+        self.spans[bucket_of(hash)].push(hash, &row);
         self.count_row();
     }
 
     fn add_call_row(&mut self, row: CallRow) {
         self.call_records += 1;
         self.identities[ReplicaSource::Host as usize] += 1;
-        self.calls[bucket_of(row.request)].push(row);
+        self.calls[bucket_of(hash(row.request))].push(row);
         self.count_row();
     }
 
@@ -249,12 +250,11 @@ impl Ingest {
 
     fn apply_thinning(&mut self) {
         let thinning = &mut self.thinning;
-        for bucket in &mut self.spans {
-            thinning.apply(bucket, |row| row.trace);
+        if thinning.thinning_factor() == 1 {
+            return;
         }
-        for bucket in &mut self.calls {
-            thinning.apply(bucket, |row| row.request);
-        }
+        self.spans.iter_mut().for_each(|bucket| bucket.retain(|trace| thinning.retain_row(trace)));
+        self.calls.iter_mut().for_each(|bucket| thinning.apply(bucket, |row| row.request));
         self.texts.retain(|&trace, _| thinning.retains(trace));
         self.attributes.retain(|trace| thinning.retains(trace));
     }
@@ -264,7 +264,7 @@ impl Ingest {
     }
 
     fn row_bytes(&self) -> usize {
-        let spans: usize = self.spans.iter().map(|bucket| size_of_val(&bucket[..])).sum();
+        let spans: usize = self.spans.iter().map(SpanBucket::bytes).sum();
         let calls: usize = self.calls.iter().map(|bucket| size_of_val(&bucket[..])).sum();
         spans + calls
     }
@@ -354,9 +354,9 @@ pub(crate) fn cut(name: &str) -> &str {
     &name[..end]
 }
 
-/// The bucket of a trace. Ids need not be random, so they are mixed.
-fn bucket_of(trace: TraceId) -> usize {
-    (crate::thin::hash(trace) >> 58) as usize % BUCKETS
+/// The bucket of a trace with this hash.
+fn bucket_of(hash: u64) -> usize {
+    (hash >> 58) as usize % BUCKETS
 }
 
 /// A table whose buckets are not sorted.
@@ -377,7 +377,7 @@ impl Unfinished {
         let mut losses = Losses::none();
         buckets.iter().for_each(|bucket| losses.merge(&bucket.losses));
         let table = self.close(&losses);
-        Traces { buckets: buckets.into_iter().map(|bucket| bucket.spans).collect(), ..table }
+        Traces { buckets: parallel_map_owned(buckets, threads, |bucket| bucket.spans.sorted_rows()), ..table }
     }
 
     /// The table without rows, with the losses of its buckets.
@@ -392,26 +392,21 @@ impl Unfinished {
 }
 
 struct Bucket {
-    spans: Vec<SpanRow>,
+    spans: SpanBucket,
     calls: Vec<CallRow>,
     losses: Losses,
 }
 
 impl Bucket {
+    /// Rebuilds calls from call-log records, and adds them to the spans.
     fn close(&mut self) {
         self.calls.sort_by_key(Bucket::call_key);
         for request in self.calls.chunk_by_mut(|a, b| a.request == b.request) {
             let rebuilt = rebuild_calls(request);
-            self.spans.extend(rebuilt.rows);
+            rebuilt.rows.iter().for_each(|row| self.spans.push(hash(row.trace), row));
             self.losses.merge(&rebuilt.losses);
         }
         self.calls = Vec::new();
-        // Stable, so that the first of several copies of a span is the first that was read.
-        self.spans.sort_by_key(Bucket::span_key);
-    }
-
-    fn span_key(row: &SpanRow) -> (TraceId, Timestamp, SpanId) {
-        (row.trace, row.start, row.span)
     }
 
     fn call_key(row: &CallRow) -> TraceId {

@@ -1,10 +1,12 @@
 //! Tables with more rows than fit in memory: buckets go to a file, and come back one by one to be assembled.
 
+use super::span_bucket::SpanBucket;
 use super::{BUCKETS, Bucket, Ingest, IngestSettings};
 use crate::handles::HandleMap;
 use crate::requests::Requests;
-use crate::slice::{RequestSlice, SliceFacts};
+use crate::slice_builder::SliceBuilder;
 use crate::spill::{SpillError, SpillFile, SpilledBlock, put_rows, read_rows};
+use crate::thin::hash;
 use laggard_model::{CallRow, Losses, Names, SpanRow};
 use laggard_parallel::parallel_map_owned;
 use std::num::NonZeroUsize;
@@ -32,21 +34,20 @@ impl SpilledRun {
     /// Sorts and writes the rows of all buckets. Sorting here leaves only merging for later, and brings together what compresses.
     fn write(
         file: &SpillFile,
-        spans: &mut [Vec<SpanRow>],
+        spans: &[SpanBucket],
         calls: &mut [Vec<CallRow>],
     ) -> Result<SpilledRun, SpillError> {
         let mut blocks = Vec::with_capacity(BUCKETS);
         let mut bytes = Vec::new();
-        for (spans, calls) in spans.iter_mut().zip(calls) {
+        for (spans, calls) in spans.iter().zip(calls) {
             if spans.is_empty() && calls.is_empty() {
                 blocks.push(None);
                 continue;
             }
             // Both are stable, as those of all rows are: what is equal stays in the order in which it was read.
-            spans.sort_by_key(Bucket::span_key);
             calls.sort_by_key(Bucket::call_key);
             bytes.clear();
-            put_rows(&mut bytes, spans, calls);
+            put_rows(&mut bytes, &spans.sorted_rows(), calls);
             blocks.push(Some(file.append(&bytes)?));
         }
         Ok(SpilledRun { blocks, handles: None })
@@ -56,14 +57,15 @@ impl SpilledRun {
 impl SpilledRows {
     /// The rows of a bucket before those that are still in memory. `own` maps the table's handles to themselves.
     fn read(&self, bucket: usize, own: &HandleMap, later: Bucket) -> Result<Bucket, SpillError> {
-        let (mut spans, mut calls) = (Vec::new(), Vec::new());
+        let (mut spans, mut calls) = (SpanBucket::default(), Vec::new());
+        let mut add = |row: SpanRow| spans.push(hash(row.trace), &row);
         for run in &self.runs {
             let Some(block) = run.blocks[bucket] else { continue };
             let bytes = self.file.read(block)?;
             let handles = run.handles.as_deref().unwrap_or(own);
-            read_rows(&bytes, handles, &mut spans, &mut calls).map_err(|_| self.file.damaged())?;
+            read_rows(&bytes, handles, &mut add, &mut calls).map_err(|_| self.file.damaged())?;
         }
-        spans.extend(later.spans);
+        later.spans.rows().for_each(add);
         calls.extend(later.calls);
         Ok(Bucket { spans, calls, losses: later.losses })
     }
@@ -104,12 +106,12 @@ impl Ingest {
     /// Writes all rows in memory to the file.
     fn spill_rows(&mut self) {
         let Some(spilled) = &mut self.spilled else { return };
-        match SpilledRun::write(&spilled.file, &mut self.spans, &mut self.calls) {
+        match SpilledRun::write(&spilled.file, &self.spans, &mut self.calls) {
             Ok(run) => spilled.runs.push(run),
             // The file remembers the error, which ends the question. Nothing more is stored until then.
             Err(SpillError { .. }) => self.is_full = true,
         }
-        self.spans.iter_mut().for_each(Vec::clear);
+        self.spans.iter_mut().for_each(|bucket| *bucket = SpanBucket::default());
         self.calls.iter_mut().for_each(Vec::clear);
     }
 
@@ -156,25 +158,23 @@ impl Requests {
     /// # Errors
     /// When rows could not be written to the file, or not be read back.
     pub fn from_ingest(ingest: Ingest, threads: NonZeroUsize) -> Result<Requests, SpillError> {
-        if !ingest.has_spilled() {
-            return Ok(Requests::from_traces(ingest.finish(threads), threads));
-        }
         let mut unfinished = ingest.into_unfinished();
-        let Some(spilled) = unfinished.spilled.take() else {
-            return Ok(Requests::from_traces(unfinished.finish(threads), threads));
-        };
-        if let Some(failure) = spilled.file.failure() {
+        let spilled = unfinished.spilled.take();
+        if let Some(failure) = spilled.as_ref().and_then(|spilled| spilled.file.failure()) {
             return Err(failure.clone());
         }
         let (names, attributes) = (&unfinished.table.names, &unfinished.table.attributes);
         let own = HandleMap::identity(names);
         let buckets: Vec<_> = std::mem::take(&mut unfinished.buckets).into_iter().enumerate().collect();
         let assembled = parallel_map_owned(buckets, threads, |(number, later)| {
-            let mut bucket = spilled.read(number, &own, later)?;
+            let mut bucket = match &spilled {
+                Some(spilled) => spilled.read(number, &own, later)?,
+                None => later,
+            };
             bucket.close();
-            let facts = SliceFacts::default();
-            let slice = RequestSlice::from_sorted_rows(Names::new(), &bucket.spans, attributes, facts);
-            Ok((slice, bucket.losses))
+            let mut builder = SliceBuilder::with_capacity(bucket.spans.len());
+            bucket.spans.for_each_trace(|rows| builder.add_trace(rows, attributes));
+            Ok((builder.finish(Names::new()), bucket.losses))
         });
         let mut slices = Vec::with_capacity(assembled.len());
         let mut losses = Losses::none();

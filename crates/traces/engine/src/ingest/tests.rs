@@ -122,7 +122,8 @@ fn contents(ingest: &Ingest) -> impl PartialEq + std::fmt::Debug {
     let sets: Vec<String> = sets.map(|set| names.attribute_set_text(set).to_owned()).collect();
     let counts = (ingest.identities, ingest.weight_sources, ingest.tail_samplers, ingest.call_records);
     let dropped = (ingest.outside_window, ingest.thinning.rows_dropped(), ingest.thinning.thinning_factor());
-    let rows = (ingest.spans.clone(), ingest.calls.clone(), ingest.losses.clone());
+    let spans: Vec<SpanRow> = ingest.spans.iter().flat_map(SpanBucket::rows).collect();
+    let rows = (spans, ingest.calls.clone(), ingest.losses.clone());
     ((operations, replicas, texts, sets), (counts, dropped, ingest.is_full, rows))
 }
 

@@ -18,6 +18,8 @@ pub(super) struct PointNames {
     pub(super) tier: String,
     pub(super) transaction: String,
     pub(super) callee: String,
+    /// The machine that the server runs on, if this is about its CPU; empty when unknown, or when it is the server.
+    machine: String,
     /// Whether it is of an outbound call though the mapping speaks of transactions: a client's span.
     pub(super) is_call: bool,
 }
@@ -36,9 +38,24 @@ impl PointNames {
         });
     }
 
+    /// Emits the machine that the server runs on, if it is known.
+    pub(super) fn emit_machine(&self, time_ns: i64, sink: &mut dyn Sink) {
+        if !self.machine.is_empty() {
+            sink.sample(&SampleRecord {
+                time: Timestamp::from_unix_ns(time_ns),
+                measure: Measure::Machine,
+                server: &self.server,
+                tier: &self.tier,
+                transaction: "",
+                callee: &self.machine,
+                value: 1.0,
+            });
+        }
+    }
+
     /// Bytes of text.
     pub(super) fn bytes(&self) -> usize {
-        self.server.len() + self.tier.len() + self.transaction.len() + self.callee.len()
+        self.server.len() + self.tier.len() + self.transaction.len() + self.callee.len() + self.machine.len()
     }
 
     /// The names of a point; `None` when it is none of the mapping's measure.
@@ -53,8 +70,13 @@ impl PointNames {
             tier: cut(tier).to_owned(),
             transaction: String::new(),
             callee: String::new(),
+            machine: String::new(),
             is_call: false,
         };
+        let runs_on_one = mapping.is_of_cpu() && mapping.origin == MetricOrigin::Service;
+        if runs_on_one && !server.is_empty() && server != resource.host {
+            cut(&resource.host).clone_into(&mut names.machine);
+        }
         if mapping.origin == MetricOrigin::Spans {
             let kind = attributes.first(&["span.kind"]);
             match kind.strip_prefix("SPAN_KIND_").unwrap_or(kind) {

@@ -64,6 +64,7 @@ impl SeriesTable {
         let count_measure = count_measure.filter(|_| mapping.origin != MetricOrigin::Spans);
         let outgoing = Outgoing { group, measure, count_measure };
         let first_ns = *self.first_ns.get_or_insert(group.time_ns);
+        group.names.emit_machine(group.time_ns, sink);
         if outgoing.measure == Measure::CpuSecondsTotal {
             return self.emit_cpu(outgoing, mapping, instrument, sink);
         }

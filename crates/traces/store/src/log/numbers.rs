@@ -27,6 +27,7 @@ const MEASURES: [Measure; 23] = [
     Measure::DiskAvailable,
     Measure::DiskSize,
     Measure::NetworkUtilization,
+    Measure::Machine,
 ];
 
 pub(super) const fn measure_number(measure: Measure) -> u8 {
@@ -54,6 +55,7 @@ pub(super) const fn measure_number(measure: Measure) -> u8 {
         Measure::DiskAvailable => 20,
         Measure::DiskSize => 21,
         Measure::NetworkUtilization => 22,
+        Measure::Machine => 23,
     }
 }
 
@@ -70,6 +72,6 @@ mod tests {
         for known in MEASURES {
             assert_eq!(measure(measure_number(known)), Some(known));
         }
-        assert_eq!(measure(23), None);
+        assert_eq!(measure(24), None);
     }
 }

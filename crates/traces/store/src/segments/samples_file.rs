@@ -27,7 +27,7 @@ fn sample_columns() -> [Column; 7] {
 }
 
 /// Measures by their names in files.
-const MEASURES: [(Measure, &str); 23] = [
+const MEASURES: [(Measure, &str); 24] = [
     (Measure::Utilization, "utilization"),
     (Measure::CpuSecondsTotal, "cpu_seconds_total"),
     (Measure::Cores, "cores"),
@@ -51,6 +51,7 @@ const MEASURES: [(Measure, &str); 23] = [
     (Measure::DiskAvailable, "disk_available"),
     (Measure::DiskSize, "disk_size"),
     (Measure::NetworkUtilization, "network_utilization"),
+    (Measure::Machine, "machine"),
 ];
 
 /// The name of a measure in stored files.

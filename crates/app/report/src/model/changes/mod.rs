@@ -154,6 +154,9 @@ pub struct ServerChanges {
     pub server: String,
     /// Its tier; empty when the samples name none.
     pub tier: String,
+    /// The machine that it runs on, by the name of the server that is its CPU as a whole, where samples tell it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
     /// CPU capacity in cores.
     pub cores: f64,
     /// Whether `cores` is known; otherwise it was assumed to be 1, and how many cores are in use is not known.

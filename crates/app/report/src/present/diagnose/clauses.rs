@@ -59,7 +59,10 @@ fn clauses(report: &Report, other: OtherEvidence<'_>) -> Vec<Clause> {
         out.cause(cause);
     }
     out.change(other.events_known || !report.events.is_empty());
-    if let Some(cpu) = other.changes.and_then(|changes| CpuOfCalls::from_suspect(report, lead, changes)) {
+    if let Some(cpu) = other.changes.and_then(|changes| {
+        CpuOfCalls::from_full_machines(report, lead, changes)
+            .or_else(|| CpuOfCalls::from_suspect(report, lead, changes))
+    }) {
         out.capacity(&cpu);
     }
     if let Some(kernel) = other.kernel {

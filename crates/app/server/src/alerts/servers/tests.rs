@@ -59,6 +59,7 @@ fn table(minutes: usize, minute: impl Fn(usize) -> Minute) -> WindowTable {
             network: vec![],
             server: "app-1".to_owned(),
             tier: "app".to_owned(),
+            machine: None,
             cores: Some(2.0),
             utilization,
             own: Some(own),
