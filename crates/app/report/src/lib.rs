@@ -33,6 +33,7 @@ mod model {
     mod diagnose;
     mod input;
     mod kernel;
+    mod onset;
     mod published;
     mod replica_load;
     mod samples;

@@ -48,7 +48,7 @@ pub(super) fn elsewhere(report: &Report, changes: &ChangeReport) -> Option<Cause
     }
     let window = report.window?;
     let of_slow = CpuOfCalls::from_suspect(report, lead, changes)?;
-    let since = slow_since(lead, window.since);
+    let since = slow_since(report, lead, window.since);
     let is_slow = |server: &ServerChanges| lead.replicas.contains(&server.server);
     let machines = machines_of(&servers_of(lead, changes)).unwrap_or_default();
     let share_of_slow = of_slow.more / of_slow.cores.max(f64::MIN_POSITIVE);
@@ -78,8 +78,8 @@ pub(super) fn elsewhere(report: &Report, changes: &ChangeReport) -> Option<Cause
 }
 
 /// Since when a suspect is slow, within the window.
-fn slow_since(lead: &Suspect, window_since: Timestamp) -> Timestamp {
-    lead.onset.as_ref().map_or(window_since, |onset| onset.at.max(window_since))
+fn slow_since(report: &Report, lead: &Suspect, window_since: Timestamp) -> Timestamp {
+    report.onset_of(lead).map_or(window_since, |onset| onset.at.max(window_since))
 }
 
 pub(super) fn evidence(report: &Report, changes: &ChangeReport) -> Option<CauseEvidence> {
@@ -149,7 +149,7 @@ impl CpuOfCalls {
         changes: &ChangeReport,
     ) -> Option<CpuOfCalls> {
         let window = report.window?;
-        let since = slow_since(lead, window.since);
+        let since = slow_since(report, lead, window.since);
         let seconds = window.until.since(since).non_negative().map(|length| length.ns() as f64 / 1e9)?;
         let servers: Vec<&ServerChanges> = servers_of(lead, changes);
         if !servers.iter().all(|server| server.cores_known) {
@@ -175,7 +175,7 @@ impl CpuOfCalls {
         changes: &ChangeReport,
     ) -> Option<CpuOfCalls> {
         let window = report.window?;
-        let since = slow_since(lead, window.since);
+        let since = slow_since(report, lead, window.since);
         let machines = machines_of(&servers_of(lead, changes)).filter(|machines| !machines.is_empty())?;
         let mut all = CpuOfCalls::default();
         for machine in machines {

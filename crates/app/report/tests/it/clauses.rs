@@ -59,6 +59,36 @@ fn a_slowdown_with_unknown_onset_may_have_started_earlier() {
 }
 
 #[test]
+fn a_suspect_of_the_only_slow_period_is_slow_since_that_began() {
+    let mut report = slow(against_baseline(), 0.5, &[]);
+    let (lead, window) = (&mut report.suspects[0], report.window.unwrap());
+    lead.evidence = vec!["period".to_owned()];
+    let at = window.since.plus(Nanos::from_secs(300));
+    let suspects = vec![IncidentSuspect {
+        service: lead.service.clone(),
+        operation: lead.operation.clone(),
+        between: None,
+        factor: 9.0,
+        effect_ns: 1,
+        share: 1.0,
+    }];
+    let period = Incident {
+        time: Window { since: at, until: window.until.minus(Nanos::from_secs(5)) },
+        excess_share: 8.0,
+        onset: Some(Onset { at, earliest: at, latest: at }),
+        suspects,
+    };
+    let since = |incidents: &[Incident]| {
+        let report = Report { incidents: incidents.to_vec(), ..report.clone() };
+        let clauses = of(&report);
+        clauses.into_iter().find(|clause| clause.kind == ClauseKind::Since).unwrap().certainty
+    };
+    assert_eq!(since(std::slice::from_ref(&period)), Certainty::Shown);
+    assert_eq!(since(&[period.clone(), period]), Certainty::Possible, "since which of them?");
+    assert_eq!(since(&[]), Certainty::Possible);
+}
+
+#[test]
 fn sample_clauses_name_remaining_capacity_and_unexplained_cpu() {
     let report = slow(three_replicas(), 0.5, &["a"]);
     let changes = samples(&report, &[("a", 1.0)]);

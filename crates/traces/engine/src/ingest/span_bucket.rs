@@ -154,20 +154,26 @@ impl SpanBucket {
             *next += 1;
         }
         let mut first = 0;
-        let mut buffer = Vec::new();
+        let (mut order, mut buffer) = (Vec::new(), Vec::new());
         for (same, end) in by_id.chunk_by(is_same).zip(ends) {
             let trace = self.traces[same[0] as usize];
+            // Of several copies of a span, the first is the first that was read.
+            let key = |&number: &u32| {
+                let row = self.row(number);
+                (row.start, row.span, number)
+            };
+            order.clear();
+            order.extend(rows[first..end].iter().map(key));
+            order.sort_unstable();
             buffer.clear();
-            buffer.extend(rows[first..end].iter().map(|&number| self.row(number as usize).unpack(trace)));
-            // Stable, so that the first of several copies of a span is the first that was read.
-            buffer.sort_by_key(|row| (row.start, row.span));
+            buffer.extend(order.iter().map(|&(_, _, number)| self.row(number).unpack(trace)));
             take(&buffer);
             first = end;
         }
     }
 
-    fn row(&self, number: usize) -> PackedRow {
-        self.chunks[number / CHUNK_ROWS][number % CHUNK_ROWS]
+    fn row(&self, number: u32) -> PackedRow {
+        self.chunks[number as usize / CHUNK_ROWS][number as usize % CHUNK_ROWS]
     }
 
     /// All rows in order of trace, start and span id.

@@ -3,7 +3,7 @@
 use laggard_model::Measure;
 
 /// Measures by number.
-const MEASURES: [Measure; 23] = [
+const MEASURES: [Measure; 24] = [
     Measure::Utilization,
     Measure::CpuSecondsTotal,
     Measure::Cores,

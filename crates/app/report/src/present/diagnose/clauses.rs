@@ -167,8 +167,8 @@ impl Clauses<'_> {
 
     fn since(&mut self) {
         let calendar = Calendar::dated();
-        let (text, certainty) = match (&self.lead.onset, self.report.window) {
-            (Some(onset), _) => (format!("{}.", brief_onset(onset, &calendar)), Certainty::Shown),
+        let (text, certainty) = match (self.report.onset_of(self.lead), self.report.window) {
+            (Some(onset), _) => (format!("{}.", brief_onset(&onset, &calendar)), Certainty::Shown),
             (None, Some(window)) => {
                 let text = format!(
                     "{} UTC or earlier: it is slow from the start of the window on, or the data do not show when it began.",

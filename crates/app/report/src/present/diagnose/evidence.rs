@@ -219,10 +219,3 @@ pub(crate) fn incident_effect(suspect: &IncidentSuspect) -> String {
         numbers::share(suspect.share)
     )
 }
-
-/// The incidents in which this operation was slow.
-pub(crate) fn incidents_of<'a>(report: &'a Report, suspect: &Suspect) -> Vec<&'a Incident> {
-    let here =
-        |found: &IncidentSuspect| found.service == suspect.service && found.operation == suspect.operation;
-    report.incidents.iter().filter(|incident| incident.suspects.iter().any(here)).collect()
-}

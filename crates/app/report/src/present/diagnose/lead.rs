@@ -1,6 +1,6 @@
 //! The sentence about the lead suspect.
 
-use super::evidence::{attribute, compared_with, incidents_of, is_new, is_the_shift, sides};
+use super::evidence::{attribute, compared_with, is_new, is_the_shift, sides};
 use super::headline::{NAME_ROOM, REPLICAS_NAMED, all_replicas, quoted, some_replicas, undecided};
 use super::{behavior, evidence};
 use crate::present::events;
@@ -168,10 +168,10 @@ fn when(report: &Report, lead: &Suspect) -> String {
     if let Some(onset) = &lead.onset {
         return format!(" since {}", brief_onset(onset, &calendar));
     }
-    if !is_of_periods(report, lead) {
+    if !report.is_slow_in_periods(lead) {
         return String::new();
     }
-    match incidents_of(report, lead).as_slice() {
+    match report.incidents_of(lead).as_slice() {
         [] => String::new(),
         [only] => format!(" {}", period(report, only, &calendar)),
         some => {
@@ -179,11 +179,6 @@ fn when(report: &Report, lead: &Suspect) -> String {
             format!(" in {} of {all}", numbers::count(some.len() as u64))
         }
     }
-}
-
-/// Whether the suspect is slow in periods, and not in the window as such.
-fn is_of_periods(report: &Report, lead: &Suspect) -> bool {
-    report.baseline.is_none() || !lead.evidence.iter().any(|kind| kind == "baseline")
 }
 
 /// `04:27:19 UTC (04:26:19–04:27:19)`
@@ -217,7 +212,7 @@ fn periods(report: &Report, lead: &Suspect) -> String {
     });
     let Some(worst) = worst else { return String::new() };
     let mentioned =
-        lead.onset.is_none() && is_of_periods(report, lead) && !incidents_of(report, lead).is_empty();
+        lead.onset.is_none() && report.is_slow_in_periods(lead) && !report.incidents_of(lead).is_empty();
     let period = period(report, worst, &calendar);
     match report.incidents.len() as u64 {
         1 if mentioned => String::new(),

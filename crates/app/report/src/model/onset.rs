@@ -1,0 +1,29 @@
+//! Since when a suspect is slow.
+
+use crate::{Incident, IncidentSuspect, Onset, Report, Suspect};
+
+impl Report {
+    /// The slow periods of which a suspect's operation is one reason.
+    pub(crate) fn incidents_of(&self, suspect: &Suspect) -> Vec<&Incident> {
+        let is_it = |found: &IncidentSuspect| {
+            found.service == suspect.service && found.operation == suspect.operation
+        };
+        self.incidents.iter().filter(|incident| incident.suspects.iter().any(is_it)).collect()
+    }
+
+    /// Whether a suspect is slow in periods, and not in the window as such.
+    pub(crate) fn is_slow_in_periods(&self, suspect: &Suspect) -> bool {
+        self.baseline.is_none() || !suspect.evidence.iter().any(|kind| kind == "baseline")
+    }
+
+    /// The suspect's onset, or that of the only period in which it is slow.
+    pub(crate) fn onset_of(&self, suspect: &Suspect) -> Option<Onset> {
+        if suspect.onset.is_some() || !self.is_slow_in_periods(suspect) {
+            return suspect.onset;
+        }
+        match self.incidents_of(suspect).as_slice() {
+            [only] => only.onset,
+            _ => None,
+        }
+    }
+}
