@@ -7,6 +7,7 @@ use crate::incidents::Watch;
 use crate::live::{load, machine, nice, now_ns};
 use crate::options::Options;
 use crate::recording::{Conditions, Recording};
+use crate::results::REPLAYED;
 use crate::server::Server;
 use crate::shift::{Kind, messages, moved};
 use crate::{CampaignError, history, in_file, say};
@@ -23,7 +24,7 @@ const PATIENCE: Duration = Duration::from_millis(200);
 /// # Errors
 /// When the recording cannot be read, or the server cannot be started.
 pub(crate) fn run(options: &Options, from: &Recording) -> Result<Recording, CampaignError> {
-    let folder = options.folder.join(format!("{}-replayed", from.name()));
+    let folder = options.folder.join(format!("{}{REPLAYED}", from.name()));
     // An earlier replay of it.
     let _ = std::fs::remove_dir_all(&folder);
     let messages = [Kind::Traces, Kind::Metrics].map(|kind| sorted(from, kind));

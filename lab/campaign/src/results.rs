@@ -7,6 +7,9 @@ use crate::{CampaignError, in_file};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
+/// End of the name of a run that is a recording, replayed.
+pub(crate) const REPLAYED: &str = "-replayed";
+
 /// Laggard's output during a fault.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Detection {
