@@ -347,6 +347,13 @@ fn filter_servers(table: &mut WindowTable, settings: &WindowSettings) -> Result<
             return Err(WindowError::Unknown { name: name.clone(), known });
         }
     }
-    table.servers.retain(|server| settings.includes(&server.server, &server.tier));
+    let is_selected = |server: &ServerWindows| settings.includes(&server.server, &server.tier);
+    let selected = table.servers.iter().filter(|server| settings.with_machines && is_selected(server));
+    let machines: BTreeSet<String> = selected.filter_map(|server| server.machine.clone()).collect();
+    let is_on_machines = |server: &ServerWindows| {
+        machines.contains(&server.server)
+            || server.machine.as_ref().is_some_and(|name| machines.contains(name))
+    };
+    table.servers.retain(|server| is_selected(server) || is_on_machines(server));
     Ok(())
 }

@@ -20,6 +20,8 @@ pub struct WindowSettings {
     pub servers: Vec<String>,
     /// Retain only servers of these tiers; empty: all. Transactions of the system are not affected.
     pub tiers: Vec<String>,
+    /// Retain also the machines that these servers run on, and all servers on them.
+    pub with_machines: bool,
     /// The tier whose transactions are those of the clients, if samples of several tiers have counts and none are of
     /// the whole system.
     pub front: Option<String>,
@@ -40,6 +42,7 @@ impl Default for WindowSettings {
             utilization: UtilizationUnit::Auto,
             servers: Vec::new(),
             tiers: Vec::new(),
+            with_machines: false,
             front: None,
             transactions_max: 100,
             cells_max: CELLS_MAX,

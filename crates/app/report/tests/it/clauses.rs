@@ -63,7 +63,7 @@ fn a_suspect_of_the_only_slow_period_is_slow_since_that_began() {
     let mut report = slow(against_baseline(), 0.5, &[]);
     let (lead, window) = (&mut report.suspects[0], report.window.unwrap());
     lead.evidence = vec!["period".to_owned()];
-    let at = window.since.plus(Nanos::from_secs(300));
+    let time = window.since.plus(Nanos::from_secs(300));
     let suspects = vec![IncidentSuspect {
         service: lead.service.clone(),
         operation: lead.operation.clone(),
@@ -73,9 +73,9 @@ fn a_suspect_of_the_only_slow_period_is_slow_since_that_began() {
         share: 1.0,
     }];
     let period = Incident {
-        time: Window { since: at, until: window.until.minus(Nanos::from_secs(5)) },
+        time: Window { since: time, until: window.until.minus(Nanos::from_secs(5)) },
         excess_share: 8.0,
-        onset: Some(Onset { at, earliest: at, latest: at }),
+        onset: Some(Onset { at: time, earliest: time, latest: time }),
         suspects,
     };
     let since = |incidents: &[Incident]| {

@@ -2,7 +2,7 @@
 
 use crate::{GeneratedSamples, sample, settings, shown, table_of, windows};
 use laggard_model::{Loss, Measure};
-use laggard_samples::{CoresOf, UtilizationUnit, WindowError};
+use laggard_samples::{CoresOf, UtilizationUnit, WindowError, WindowSettings};
 
 fn utilization(server: &'static str, values: &[f64]) -> Vec<GeneratedSamples> {
     let sample_of = |(second, &value): (usize, &f64)| {
@@ -98,7 +98,7 @@ fn servers_are_selected_by_name_or_tier_and_unknown_names_are_an_error() {
 }
 
 #[test]
-fn a_server_is_on_the_machine_of_its_latest_sample() {
+fn a_server_is_on_the_machine_of_its_latest_sample_and_selected_with_it() {
     let on = |second: f64, machine: &'static str| {
         sample(second, Measure::Machine, "", 1.0).at("a", "app").to(machine)
     };
@@ -109,6 +109,17 @@ fn a_server_is_on_the_machine_of_its_latest_sample() {
     let machines: Vec<_> = table.servers.iter().map(|server| server.machine.as_deref()).collect();
     assert_eq!(machines, [Some("node-2"), None]);
     assert_eq!(table.windows, 3, "it makes no windows of its own");
+
+    samples.extend(utilization("b", &[0.5; 9]));
+    samples.extend(utilization("c", &[0.5; 9]));
+    samples.push(sample(0.0, Measure::Machine, "", 1.0).at("c", "app").to("node-2"));
+    let names = |with_machines: bool| {
+        let settings = WindowSettings { servers: vec!["a".to_owned()], with_machines, ..settings(60) };
+        let table = table_of(&samples).finish(&settings).unwrap();
+        table.servers.into_iter().map(|server| server.server).collect::<Vec<_>>()
+    };
+    assert_eq!(names(false), ["a"]);
+    assert_eq!(names(true), ["a", "c", "node-2"]);
 }
 
 /// Memory as bytes and as a share; the busier of two directions of a link. Neither makes windows or servers of its own.

@@ -22,6 +22,7 @@ use laggard_report::{
     CauseClass, Certainty, ChangeReport, Clause, ClauseKind, EvidenceSource, InputFacts, OtherEvidence,
     Report, Suspect, Verdict,
 };
+use laggard_samples::WindowSettings;
 
 /// The first verdict is reached when an incident opens; while it lasts, another after this, then after twice as long, and so on.
 const REVISED_AFTER: Nanos = Nanos::from_secs(120);
@@ -33,7 +34,7 @@ const RECORDINGS: u64 = 2;
 const SAMPLES_BEFORE: Nanos = Nanos::from_secs(6 * 3_600);
 
 // Limit: servers whose CPU is examined for an incident | samples add nothing to its verdict
-/// Servers of a tier, or slow replicas with their peers.
+/// Servers of a tier, or slow replicas with their peers; with their machines and all servers on these, if they are not more.
 const SERVERS_MAX: usize = 100;
 
 /// Servers beside the slow ones whose CPU is compared.
@@ -200,7 +201,10 @@ impl Evidence<'_> {
         } else {
             lead.replicas.iter().chain(peers).cloned().collect()
         };
-        self.changes_of(Window { since, until: window.until }, &servers, &tiers)
+        let selected = WindowSettings { servers, tiers, with_machines: true, ..WindowSettings::default() };
+        let window = Window { since, until: window.until };
+        self.changes_of(window, &selected)
+            .or_else(|| self.changes_of(window, &WindowSettings { with_machines: false, ..selected }))
     }
 
     /// On which servers of its tier the change is that a server's alert is about.
@@ -209,12 +213,14 @@ impl Evidence<'_> {
         let onset = alert.finding.onset_ns().map(Timestamp::from_unix_ns)?;
         let window =
             Window { since: onset.minus(SAMPLES_BEFORE), until: self.newest.unwrap_or(self.at).max(onset) };
-        let report = self.changes_of(window, &[], std::slice::from_ref(&finding.tier))?;
+        let selected = WindowSettings { tiers: vec![finding.tier.clone()], ..WindowSettings::default() };
+        let report = self.changes_of(window, &selected)?;
         server_clauses::changed(&report.events, &finding.server, onset)
     }
 
-    fn changes_of(&self, window: Window, servers: &[String], tiers: &[String]) -> Option<ChangeReport> {
-        let table = windows_of(self.reader, window, servers, tiers).ok()??;
+    /// `None` without samples, or with those of too many servers.
+    fn changes_of(&self, window: Window, selected: &WindowSettings) -> Option<ChangeReport> {
+        let table = windows_of(self.reader, window, selected).ok()??;
         if table.servers.len() > SERVERS_MAX {
             return None;
         }

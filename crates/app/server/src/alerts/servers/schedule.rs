@@ -122,20 +122,16 @@ fn text(evaluation: &ServerEvaluation) -> String {
     }
 }
 
-/// The windows of some servers: those named, or of these tiers. `None` without their samples. Of a minute, or shorter where there
-/// are few.
+/// The windows of the selected servers. `None` without their samples. Of a minute, or shorter where there are few.
 pub(in crate::alerts) fn windows_of(
     reader: &StoreReader,
     window: Window,
-    servers: &[String],
-    tiers: &[String],
+    selected: &WindowSettings,
 ) -> Result<Option<WindowTable>, Skip> {
     let with_length = |length: Nanos| {
         let mut samples = Samples::new(window.since, reader.memory_bytes);
         samples.read(reader, window.until)?;
-        let (servers, tiers) = (servers.to_owned(), tiers.to_owned());
-        let settings = WindowSettings { length, servers, tiers, ..WindowSettings::default() };
-        samples.windows(reader, window.until, settings)
+        samples.windows(reader, window.until, WindowSettings { length, ..selected.clone() })
     };
     let Some(table) = with_length(WINDOW)? else { return Ok(None) };
     let shorter = shorter_windows(table.windows).find_map(|length| with_length(length).ok().flatten());

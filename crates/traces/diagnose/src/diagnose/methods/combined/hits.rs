@@ -12,7 +12,6 @@
 use super::reference::Reference;
 use super::site_study::SiteStudy;
 use super::sites::surveyed_request;
-use super::slow_replicas::{Past, SlowReplicas, slow_replicas, would_be_noticed};
 use crate::diagnose::answer::{
     AffectedCategory, Effect, Evidence, HitFigures, RequestCounts, SurveyResult, Suspect, SuspectReplica,
 };
@@ -20,7 +19,7 @@ use crate::diagnose::question::DiagnoseQuestion;
 use crate::site_calls::SiteCall;
 use laggard_assembly::ShapeRule;
 use laggard_localize::{
-    CallLevel, ComparedSite, FALSE_HITS_MAX, FirstCalls, Incident, Site, Spread, WindowCall, find_hits,
+    CallLevel, ComparedSite, FALSE_HITS_MAX, FirstCalls, Incident, Site, WindowCall, find_hits,
 };
 use laggard_model::{ReplicaId, TraceId};
 use laggard_numeric::{Weights, binomial_upper_tail, mean, median_of, sample_std, weighted_median};
@@ -158,84 +157,8 @@ impl HitStudy<'_> {
         sites
     }
 
-    /// All calls of a suspect in the window, with their levels. Sets its culprits where only the calls over their usual times
-    /// show them, and whether it is slow on every replica.
-    fn calls_on_slow_replicas(&self, suspect: &mut Suspect, sites: &[Site]) -> Vec<LeveledCall> {
-        if suspect.spread == Spread::Localized {
-            let has_more = self.add_slow_replicas(suspect, sites);
-            let reference = if has_more { Reference::SameGroup } else { self.reference(suspect) };
-            return self.calls(suspect, sites, reference);
-        }
-        let reference = self.reference(suspect);
-        let calls = self.calls(suspect, sites, reference);
-        let by_replica = self.by_replica(suspect, &calls);
-        let settings = &self.question.settings.sites.culprits;
-        if suspect.spread == Spread::Undecided && would_be_noticed(&by_replica, settings.factor_min) {
-            suspect.spread = Spread::Everywhere;
-        }
-        // Other references are the window's own calls: a replica with a call tree of its own is usual by them.
-        if reference != Reference::Baseline || by_replica.len() < 2 {
-            return calls;
-        }
-        let past = Past::new(self.study, self.question, suspect.operation, sites);
-        match slow_replicas(&by_replica, &past, settings) {
-            SlowReplicas::All => suspect.spread = Spread::Everywhere,
-            SlowReplicas::Unknown => suspect.spread = Spread::Undecided,
-            SlowReplicas::Only(slow) => {
-                self.localize(suspect, &slow, &by_replica);
-                return self.calls(suspect, sites, Reference::SameGroup);
-            }
-        }
-        calls
-    }
-
-    /// Adds replicas that are slow like the suspect's culprits: each was compared with its peers, among which the other slow ones are. Returns
-    /// whether there were any; not without a baseline.
-    fn add_slow_replicas(&self, suspect: &mut Suspect, sites: &[Site]) -> bool {
-        let anywhere = Suspect { culprits: Vec::new(), spread: Spread::Undecided, ..suspect.clone() };
-        if self.reference(&anywhere) != Reference::Baseline {
-            return false;
-        }
-        let by_replica = self.by_replica(&anywhere, &self.calls(&anywhere, sites, Reference::Baseline));
-        let past = Past::new(self.study, self.question, suspect.operation, sites);
-        let SlowReplicas::Only(slow) =
-            slow_replicas(&by_replica, &past, &self.question.settings.sites.culprits)
-        else {
-            return false;
-        };
-        let is_slow = |culprit: &ReplicaId| slow.iter().any(|(replica, _)| replica == culprit);
-        let has_more = slow.len() > suspect.culprits.len() && suspect.culprits.iter().all(is_slow);
-        if has_more {
-            self.localize(suspect, &slow, &by_replica);
-        }
-        has_more
-    }
-
-    /// Makes these replicas the suspect's culprits. Their factors are set when their calls are known.
-    fn localize(
-        &self,
-        suspect: &mut Suspect,
-        slow: &[(ReplicaId, f64)],
-        by_replica: &BTreeMap<ReplicaId, Vec<LeveledCall>>,
-    ) {
-        suspect.spread = Spread::Localized;
-        suspect.culprits = slow.iter().map(|&(replica, _)| replica).collect();
-        let names = self.study.union.names();
-        let culprit = |&(replica, p_value): &(ReplicaId, f64)| CulpritReplica {
-            replica: names.replica_name(replica).to_owned(),
-            factor: suspect.excess.median_factor,
-            factor_low: suspect.excess.median_factor,
-            factor_high: suspect.excess.median_factor,
-            p_value,
-            observations: by_replica[&replica].len() as u64,
-        };
-        if let Some(figures) = &mut suspect.sites {
-            figures.culprits = slow.iter().map(culprit).collect();
-        }
-    }
-
     /// All calls of a suspect in the window, with their levels, in the order of sites and requests.
-    fn calls(&self, suspect: &Suspect, sites: &[Site], reference: Reference) -> Vec<LeveledCall> {
+    pub(super) fn calls(&self, suspect: &Suspect, sites: &[Site], reference: Reference) -> Vec<LeveledCall> {
         let mut calls: Vec<Vec<SiteCall>> = Vec::new();
         let mut compared: Vec<ComparedSite> = Vec::new();
         for &site in sites {
@@ -391,7 +314,11 @@ impl HitStudy<'_> {
     }
 
     /// The calls of every replica that ran the operation at the suspect's sites.
-    fn by_replica(&self, suspect: &Suspect, calls: &[LeveledCall]) -> BTreeMap<ReplicaId, Vec<LeveledCall>> {
+    pub(super) fn by_replica(
+        &self,
+        suspect: &Suspect,
+        calls: &[LeveledCall],
+    ) -> BTreeMap<ReplicaId, Vec<LeveledCall>> {
         let window = &self.study.window;
         let homes: BTreeSet<ReplicaId> = window.homes_of(suspect.operation).collect();
         let mut by_replica: BTreeMap<ReplicaId, Vec<LeveledCall>> = BTreeMap::new();

@@ -4,13 +4,16 @@
 //! slow near the end of the window, and replicas whose requests have call trees of their own. Here each call counts against the
 //! usual time of its category, from the suspect's onset on, and each replica against its own past.
 
-use super::hits::LeveledCall;
+use super::hits::{HitStudy, LeveledCall};
+use super::reference::Reference;
 use super::site_study::SiteStudy;
+use crate::diagnose::answer::Suspect;
 use crate::diagnose::question::DiagnoseQuestion;
 use crate::site_calls::SiteCall;
-use laggard_localize::{CulpritSettings, ReplicaObservations, Site, test_replicas};
+use laggard_localize::{CulpritSettings, ReplicaObservations, Site, Spread, test_replicas};
 use laggard_model::{OperationId, ReplicaId};
 use laggard_numeric::{binomial_upper_tail, mad, mean, median_of, normal_upper_tail, sample_std};
+use laggard_report::CulpritReplica;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Standard errors that the least factor must be for a replica with it to be noticed.
@@ -28,7 +31,7 @@ const PAST_CALLS_MIN: usize = 20;
 
 /// What the calls of each replica say about where the operation is slow.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum SlowReplicas {
+enum SlowReplicas {
     /// Only these, with the p-value of each.
     Only(Vec<(ReplicaId, f64)>),
     /// Each of them.
@@ -37,8 +40,86 @@ pub(super) enum SlowReplicas {
     Unknown,
 }
 
+impl HitStudy<'_> {
+    /// All calls of a suspect in the window, with their levels. Sets its culprits where only the calls over their usual times
+    /// show them, and whether it is slow on every replica.
+    pub(super) fn calls_on_slow_replicas(&self, suspect: &mut Suspect, sites: &[Site]) -> Vec<LeveledCall> {
+        if suspect.spread == Spread::Localized {
+            let has_more = self.add_slow_replicas(suspect, sites);
+            let reference = if has_more { Reference::SameGroup } else { self.reference(suspect) };
+            return self.calls(suspect, sites, reference);
+        }
+        let reference = self.reference(suspect);
+        let calls = self.calls(suspect, sites, reference);
+        let by_replica = self.by_replica(suspect, &calls);
+        let settings = &self.question.settings.sites.culprits;
+        if suspect.spread == Spread::Undecided && would_be_noticed(&by_replica, settings.factor_min) {
+            suspect.spread = Spread::Everywhere;
+        }
+        // Other references are the window's own calls: a replica with a call tree of its own is usual by them.
+        if reference != Reference::Baseline || by_replica.len() < 2 {
+            return calls;
+        }
+        let past = Past::new(self.study, self.question, suspect.operation, sites);
+        match slow_replicas(&by_replica, &past, settings) {
+            SlowReplicas::All => suspect.spread = Spread::Everywhere,
+            SlowReplicas::Unknown => suspect.spread = Spread::Undecided,
+            SlowReplicas::Only(slow) => {
+                self.localize(suspect, &slow, &by_replica);
+                return self.calls(suspect, sites, Reference::SameGroup);
+            }
+        }
+        calls
+    }
+
+    /// Adds replicas that are slow like the suspect's culprits: each was compared with its peers, among which the other slow ones are. Returns
+    /// whether there were any; not without a baseline.
+    fn add_slow_replicas(&self, suspect: &mut Suspect, sites: &[Site]) -> bool {
+        let anywhere = Suspect { culprits: Vec::new(), spread: Spread::Undecided, ..suspect.clone() };
+        if self.reference(&anywhere) != Reference::Baseline {
+            return false;
+        }
+        let by_replica = self.by_replica(&anywhere, &self.calls(&anywhere, sites, Reference::Baseline));
+        let past = Past::new(self.study, self.question, suspect.operation, sites);
+        let SlowReplicas::Only(slow) =
+            slow_replicas(&by_replica, &past, &self.question.settings.sites.culprits)
+        else {
+            return false;
+        };
+        let is_slow = |culprit: &ReplicaId| slow.iter().any(|(replica, _)| replica == culprit);
+        let has_more = slow.len() > suspect.culprits.len() && suspect.culprits.iter().all(is_slow);
+        if has_more {
+            self.localize(suspect, &slow, &by_replica);
+        }
+        has_more
+    }
+
+    /// Makes these replicas the suspect's culprits. Their factors are set when their calls are known.
+    fn localize(
+        &self,
+        suspect: &mut Suspect,
+        slow: &[(ReplicaId, f64)],
+        by_replica: &BTreeMap<ReplicaId, Vec<LeveledCall>>,
+    ) {
+        suspect.spread = Spread::Localized;
+        suspect.culprits = slow.iter().map(|&(replica, _)| replica).collect();
+        let names = self.study.union.names();
+        let culprit = |&(replica, p_value): &(ReplicaId, f64)| CulpritReplica {
+            replica: names.replica_name(replica).to_owned(),
+            factor: suspect.excess.median_factor,
+            factor_low: suspect.excess.median_factor,
+            factor_high: suspect.excess.median_factor,
+            p_value,
+            observations: by_replica[&replica].len() as u64,
+        };
+        if let Some(figures) = &mut suspect.sites {
+            figures.culprits = slow.iter().map(culprit).collect();
+        }
+    }
+}
+
 /// Compares the replicas of a suspect by their judged calls. `by_replica` has the calls of every replica.
-pub(super) fn slow_replicas(
+fn slow_replicas(
     by_replica: &BTreeMap<ReplicaId, Vec<LeveledCall>>,
     past: &Past,
     settings: &CulpritSettings,
@@ -192,7 +273,7 @@ fn observations(calls: &BTreeMap<ReplicaId, Vec<LeveledCall>>) -> ReplicaObserva
 }
 
 /// Whether any replica whose calls take `factor_min` times the others' would have been noticed.
-pub(super) fn would_be_noticed(by_replica: &BTreeMap<ReplicaId, Vec<LeveledCall>>, factor_min: f64) -> bool {
+fn would_be_noticed(by_replica: &BTreeMap<ReplicaId, Vec<LeveledCall>>, factor_min: f64) -> bool {
     let logs = by_replica.values().flatten().filter(|call| call.usual_ns > 0.0).map(LeveledCall::log_ratio);
     let mut logs: Vec<f64> = logs.collect();
     if logs.len() < 2 || by_replica.len() < 2 {
