@@ -55,16 +55,16 @@ pub(super) struct HitStudy<'a> {
 /// A call of a suspect in the window.
 #[derive(Clone, Copy)]
 pub(super) struct LeveledCall {
-    call: SiteCall,
+    pub(super) call: SiteCall,
     /// Median time of normal calls of its category, nanoseconds; 0 if there were none.
     pub(super) usual_ns: f32,
     /// Mean time of the same calls, nanoseconds.
-    usual_mean_ns: f32,
+    pub(super) usual_mean_ns: f32,
     /// Whether it can be hit.
     pub(super) is_judged: bool,
     pub(super) is_hit: bool,
     /// As [`CallLevel::probability`].
-    probability: f32,
+    pub(super) probability: f32,
 }
 
 /// Time of a request's hit calls beyond the usual, nanoseconds.

@@ -292,7 +292,46 @@ fn would_be_noticed(by_replica: &BTreeMap<ReplicaId, Vec<LeveledCall>>, factor_m
 
 #[cfg(test)]
 mod tests {
-    use super::have_few_hits;
+    use super::*;
+
+    /// So many calls of a millisecond and a half, in turn shorter and longer, of which some take ten times as long.
+    fn calls(count: usize, slow: usize) -> Vec<LeveledCall> {
+        let call = |index: usize| {
+            let factor = if index < slow { 10.0 } else { 1.0 };
+            LeveledCall {
+                call: SiteCall {
+                    request: index as u32,
+                    set: 0,
+                    time_ns: factor * (1.0 + (index % 7) as f32 / 6.0) * 1e6,
+                },
+                usual_ns: 1.5e6,
+                usual_mean_ns: 1.5e6,
+                is_judged: true,
+                is_hit: index < slow,
+                probability: factor / 10.0,
+            }
+        };
+        (0..count).map(call).collect()
+    }
+
+    /// Half of the calls on one replica, a third on another, hardly any on the third: a fault of the bookstore's `blocking-random`.
+    #[test]
+    fn a_replica_with_fewer_slow_calls_than_another_is_slow_as_well() {
+        let past = Past { by_replica: BTreeMap::new(), all: MeanLog::default() };
+        let slow = |counts: [(usize, usize); 3]| {
+            let by_replica = (0..).map(ReplicaId::from_index).zip(counts.map(|(all, slow)| calls(all, slow)));
+            match slow_replicas(&by_replica.collect(), &past, &CulpritSettings::default()) {
+                SlowReplicas::Only(slow) => slow.into_iter().map(|(replica, _)| replica.index()).collect(),
+                SlowReplicas::All => vec![0, 1, 2],
+                SlowReplicas::Unknown => Vec::new(),
+            }
+        };
+        assert_eq!(slow([(99, 50), (102, 3), (83, 31)]), [0, 2]);
+        assert_eq!(slow([(99, 50), (102, 3), (83, 2)]), [0]);
+        assert_eq!(slow([(99, 50), (102, 42), (83, 31)]), [0, 1, 2]);
+        // Too few calls to tell.
+        assert_eq!(slow([(99, 50), (102, 3), (25, 4)]), [0; 0]);
+    }
 
     /// Of a fault of two of three replicas, while other programs made all of them slower.
     #[test]
