@@ -183,6 +183,9 @@ impl CpuOfCalls {
             let whole: Vec<&ServerChanges> = changes.servers.iter().filter(is_it).collect();
             let runs_on_it = |server: &&ServerChanges| server.machine.as_deref() == Some(machine);
             let own: Vec<&ServerChanges> = changes.servers.iter().filter(runs_on_it).collect();
+            if !own.iter().all(|server| server.cores_known) {
+                return None;
+            }
             let used = CoresUsed::since(&whole, since, window.until)?;
             let more = used.more - CoresUsed::since(&own, since, window.until)?.more.max(0.0);
             let is_full = used.busy >= FULL * used.cores

@@ -164,6 +164,19 @@ fn processes_that_fill_the_machine_are_the_cause_though_the_servers_compute_no_l
 }
 
 #[test]
+fn servers_that_use_an_unknown_number_of_cores_may_fill_their_machine_themselves() {
+    let report = slow(all_replicas(), 1.0, &[]);
+    let mut changes = on_a_machine(&report, &[], 9.0);
+    assert_eq!(conclude(&report, Some(&changes), None).unwrap().class, CauseClass::ForeignLoad);
+    changes.servers.push(ServerChanges {
+        server: "d".to_owned(),
+        cores_known: false,
+        ..changes.servers[0].clone()
+    });
+    assert_ne!(conclude(&report, Some(&changes), None).unwrap().class, CauseClass::ForeignLoad);
+}
+
+#[test]
 fn the_machine_of_slow_replicas_is_no_other_server() {
     let on_one = slow(three_replicas(), 0.05, &["a"]);
     let changes = on_a_machine(&on_one, &[], 6.0);
