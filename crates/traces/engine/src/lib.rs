@@ -1,8 +1,8 @@
 //! Stores spans, assembles them into requests once, and folds over requests.
 //!
 //! ```text
-//! readers ──► Ingest (one a thread) ──merge──► Traces ──assemble──► Requests ──LocalEngine::fold(Fold)──► small answer
-//!              buckets by trace id       each sorted by trace           ▲
+//! readers ──► Ingest (one a thread) ──merge──► Ingest ──assemble──► Requests ──LocalEngine::fold(Fold)──► small answer
+//!              buckets by trace id       each grouped by trace          ▲
 //!              rows of closed traces ──assemble──► RequestSlice, stored ┘
 //! ```
 //!
