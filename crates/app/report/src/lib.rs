@@ -52,6 +52,7 @@ mod model {
     pub use input::*;
     pub(crate) use input::{losses, spilled};
     pub use kernel::*;
+    pub use onset::*;
     pub use published::*;
     pub use replica_load::*;
     pub(crate) use samples::server_name;

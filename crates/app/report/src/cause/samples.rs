@@ -11,8 +11,8 @@
 //! there is no evidence.
 
 use crate::{
-    CauseClass, CauseEvidence, ChangeReport, EvidenceSource, Report, Scope, ServerChanges, Suspect, names,
-    numbers,
+    CauseClass, CauseEvidence, ChangeReport, EvidenceSource, Report, Scope, ServerChanges, Suspect, Window,
+    names, numbers,
 };
 use laggard_model::{Nanos, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,9 +46,8 @@ pub(super) fn elsewhere(report: &Report, changes: &ChangeReport) -> Option<Cause
     if lead.scope != Scope::Replicas {
         return None;
     }
-    let window = report.window?;
+    let slow = slow_time(report, lead)?;
     let of_slow = CpuOfCalls::from_suspect(report, lead, changes)?;
-    let since = slow_since(report, lead, window.since);
     let is_slow = |server: &ServerChanges| lead.replicas.contains(&server.server);
     let machines = machines_of(&servers_of(lead, changes)).unwrap_or_default();
     let share_of_slow = of_slow.more / of_slow.cores.max(f64::MIN_POSITIVE);
@@ -57,7 +56,7 @@ pub(super) fn elsewhere(report: &Report, changes: &ChangeReport) -> Option<Cause
         .iter()
         .filter(|server| !is_slow(server) && !machines.contains(server.server.as_str()));
     let others = others.filter_map(|server| {
-        let used = CoresUsed::since(&[server], since, window.until)?;
+        let used = CoresUsed::since(&[server], slow.since, slow.until)?;
         let share = used.more / used.cores.max(f64::MIN_POSITIVE);
         let is_shown = used.more > ELSEWHERE_ERRORS * used.error
             && share >= ELSEWHERE_SHARE_MIN
@@ -77,9 +76,11 @@ pub(super) fn elsewhere(report: &Report, changes: &ChangeReport) -> Option<Cause
     Some(CauseEvidence { class: CauseClass::ForeignLoad, weight: 0.0, source: EvidenceSource::Samples, text })
 }
 
-/// Since when a suspect is slow, within the window.
-fn slow_since(report: &Report, lead: &Suspect, window_since: Timestamp) -> Timestamp {
-    report.onset_of(lead).map_or(window_since, |onset| onset.at.max(window_since))
+/// The part of the window in which a suspect is slow: from its onset on, or all of it.
+fn slow_time(report: &Report, lead: &Suspect) -> Option<Window> {
+    let window = report.window?;
+    let since = report.onset_of(lead).map_or(window.since, |onset| onset.at.max(window.since));
+    Some(Window { since, ..window })
 }
 
 pub(super) fn evidence(report: &Report, changes: &ChangeReport) -> Option<CauseEvidence> {
@@ -148,14 +149,13 @@ impl CpuOfCalls {
         lead: &Suspect,
         changes: &ChangeReport,
     ) -> Option<CpuOfCalls> {
-        let window = report.window?;
-        let since = slow_since(report, lead, window.since);
-        let seconds = window.until.since(since).non_negative().map(|length| length.ns() as f64 / 1e9)?;
+        let slow = slow_time(report, lead)?;
+        let seconds = slow.until.since(slow.since).non_negative().map(|length| length.ns() as f64 / 1e9)?;
         let servers: Vec<&ServerChanges> = servers_of(lead, changes);
         if !servers.iter().all(|server| server.cores_known) {
             return None;
         }
-        let used = CoresUsed::since(&servers, since, window.until)?;
+        let used = CoresUsed::since(&servers, slow.since, slow.until)?;
         let lost_ns: u64 = lead.affected.iter().map(|affected| affected.lost_ns).sum();
         Some(CpuOfCalls {
             lost: lost_ns as f64 / 1e9 / seconds.max(1.0),
@@ -174,8 +174,7 @@ impl CpuOfCalls {
         lead: &Suspect,
         changes: &ChangeReport,
     ) -> Option<CpuOfCalls> {
-        let window = report.window?;
-        let since = slow_since(report, lead, window.since);
+        let slow = slow_time(report, lead)?;
         let machines = machines_of(&servers_of(lead, changes)).filter(|machines| !machines.is_empty())?;
         let mut all = CpuOfCalls::default();
         for machine in machines {
@@ -186,8 +185,8 @@ impl CpuOfCalls {
             if !own.iter().all(|server| server.cores_known) {
                 return None;
             }
-            let used = CoresUsed::since(&whole, since, window.until)?;
-            let more = used.more - CoresUsed::since(&own, since, window.until)?.more.max(0.0);
+            let used = CoresUsed::since(&whole, slow.since, slow.until)?;
+            let more = used.more - CoresUsed::since(&own, slow.since, slow.until)?.more.max(0.0);
             let is_full = used.busy >= FULL * used.cores
                 && more >= THEIRS * used.more
                 && more >= ELSEWHERE_SHARE_MIN * used.cores

@@ -2,13 +2,16 @@
 
 use crate::{Incident, IncidentSuspect, Onset, Report, Suspect};
 
+/// The slow periods of which an operation is one reason.
+pub fn incidents_of<'a>(incidents: &'a [Incident], service: &str, operation: &str) -> Vec<&'a Incident> {
+    let is_it = |found: &IncidentSuspect| found.service == service && found.operation == operation;
+    incidents.iter().filter(|incident| incident.suspects.iter().any(is_it)).collect()
+}
+
 impl Report {
     /// The slow periods of which a suspect's operation is one reason.
     pub(crate) fn incidents_of(&self, suspect: &Suspect) -> Vec<&Incident> {
-        let is_it = |found: &IncidentSuspect| {
-            found.service == suspect.service && found.operation == suspect.operation
-        };
-        self.incidents.iter().filter(|incident| incident.suspects.iter().any(is_it)).collect()
+        incidents_of(&self.incidents, &suspect.service, &suspect.operation)
     }
 
     /// Whether a suspect is slow in periods, and not in the window as such.

@@ -5,7 +5,7 @@ use crate::diagnose::answer::Suspect as FoundSuspect;
 use crate::versions::VersionStudy;
 use laggard_model::{Nanos, OperationId, ReplicaId, Timestamp};
 use laggard_report::{
-    IncidentSuspect, Onset, SuspectEvent, SystemEvent, SystemEventKind, SystemEventSource, Window,
+    Onset, SuspectEvent, SystemEvent, SystemEventKind, SystemEventSource, Window, incidents_of,
 };
 use std::collections::BTreeSet;
 
@@ -110,14 +110,9 @@ impl SystemEvents {
 /// event near one of them says little.
 fn onset_of(context: &Context<'_>, suspect: &FoundSuspect) -> Option<Onset> {
     let key = context.requests.names().operation_key(suspect.operation);
-    let of_period = || {
-        let is_here = |slow: &IncidentSuspect| slow.service == key.service && slow.operation == key.operation;
-        let mut periods =
-            context.answer.incidents.iter().filter(|incident| incident.suspects.iter().any(is_here));
-        match (periods.next(), periods.next()) {
-            (Some(only), None) => only.onset,
-            _ => None,
-        }
+    let of_period = || match incidents_of(&context.answer.incidents, key.service, key.operation).as_slice() {
+        [only] => only.onset,
+        _ => None,
     };
     let is_known = |onset: &Onset| onset.latest.since(onset.earliest).magnitude() <= ONSET_LENGTH_MAX;
     suspect.onset.or_else(of_period).filter(is_known)
