@@ -6,6 +6,7 @@ import socket
 import struct
 import threading
 import time
+from contextlib import AbstractContextManager
 from typing import Any
 
 import redis
@@ -52,6 +53,10 @@ class Database:
             if not keep:
                 connection.close()
             self._pool.putconn(connection)
+
+    def own_connection(self) -> AbstractContextManager[Connection[dict[str, Any]]]:
+        """A connection of the pool for work that is not part of a request."""
+        return self._pool.connection()
 
     def resize(self, size: int) -> None:
         if size != self._pool.max_size:

@@ -13,6 +13,7 @@ from shop.catalog import Catalog
 from shop.clients import POOL_SIZE, Database, Payment, Recommendations, cache
 from shop.layout import HOST, Layout
 from shop.orders import Orders
+from shop.stock_export import start_stock_export
 from shop.switches import Switches
 from shop.telemetry import add_thread_ids
 
@@ -27,6 +28,7 @@ redis = cache(layout)
 catalog = Catalog(database, redis, switches)
 orders = Orders(database, redis, Payment(layout))
 recommendations = Recommendations(layout)
+start_stock_export(database)
 app = Flask("store")
 
 
