@@ -28,15 +28,20 @@ class Database:
     """PostgreSQL through a connection pool. As in many frameworks, a request holds a connection from its first query to its end."""
 
     def __init__(self, layout: Layout) -> None:
-        address = f"host={HOST} port={layout.postgres} user=bookstore dbname=bookstore"
-        options = {"row_factory": dict_row, "autocommit": True}
-        self._pool = ConnectionPool(address, min_size=1, max_size=POOL_SIZE, kwargs=options, timeout=20, open=True)
+        self._address = f"host={HOST} port={layout.postgres} user=bookstore dbname=bookstore"
+        self._pool = self._open(POOL_SIZE)
+        self._resizing = threading.Lock()
         self._thread = threading.local()
+
+    def _open(self, size: int) -> ConnectionPool[Connection[dict[str, Any]]]:
+        options = {"row_factory": dict_row, "autocommit": True}
+        return ConnectionPool(self._address, min_size=1, max_size=size, kwargs=options, timeout=20, open=True)
 
     def connection(self) -> Connection[dict[str, Any]]:
         """The connection of the request; the first call waits until one is free."""
         if getattr(self._thread, "connection", None) is None:
-            self._thread.connection = self._pool.getconn()
+            pool = self._pool
+            self._thread.connection, self._thread.pool = pool.getconn(), pool
         return self._thread.connection
 
     def query(self, sql: str, *values: Any) -> list[dict[str, Any]]:
@@ -52,15 +57,20 @@ class Database:
             self._thread.connection = None
             if not keep:
                 connection.close()
-            self._pool.putconn(connection)
+            self._thread.pool.putconn(connection)
 
     def own_connection(self) -> AbstractContextManager[Connection[dict[str, Any]]]:
         """A connection of the pool for work that is not part of a request."""
         return self._pool.connection()
 
     def resize(self, size: int) -> None:
-        if size != self._pool.max_size:
-            self._pool.resize(1, size)
+        """Opens another pool: `ConnectionPool.resize` does not close connections until they were idle for ten minutes."""
+        with self._resizing:
+            old = self._pool
+            if size == old.max_size:
+                return
+            self._pool = self._open(size)
+        old.close(timeout=0)
 
 
 def cache(layout: Layout) -> "redis.Redis":

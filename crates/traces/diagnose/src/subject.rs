@@ -1,12 +1,12 @@
 //! The calls of one subject, whether or not anything is wrong with it: how a suspect that is known from before does now.
 
-use crate::population::{Population, UnionNames};
+use crate::population::{Population, Selected, UnionNames};
 use crate::site_calls::site_calls;
 use crate::site_fold::SiteFold;
 use laggard_engine::LocalEngine;
 use laggard_localize::Site;
 use laggard_model::{Names, OperationId, ReplicaId, Timestamp};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// The subject of a verdict: an operation, or the link to it from a caller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,6 +18,9 @@ pub struct Subject<'a> {
     pub caller: Option<(&'a str, &'a str)>,
     /// Only calls on one of these replicas; on any if there are none.
     pub replicas: &'a [String],
+    /// Whether the time of a call includes that of the calls it makes. Without a caller only. Requests are then not divided into
+    /// categories, since additional calls make another call tree.
+    pub is_inclusive: bool,
 }
 
 /// One call of a subject.
@@ -25,11 +28,11 @@ pub struct Subject<'a> {
 pub struct SubjectCall {
     /// Start of its request.
     pub start: Timestamp,
-    /// Its time, nanoseconds: self time of an operation, or the time between caller and callee.
+    /// Its time, nanoseconds: self time or inclusive time of an operation, or the time between caller and callee.
     pub time_ns: f64,
     /// The number of its request among those of the population.
     pub request: u32,
-    /// The number of its request's category: requests of one category have call trees of one shape.
+    /// The number of its request's category: requests of one category have call trees of one shape. 0 for inclusive times.
     pub category: u32,
 }
 
@@ -50,6 +53,11 @@ pub fn subject_calls(
         subject.replicas.is_empty() || set.iter().any(|replica| replicas.contains(replica))
     };
     let selected = union.select(population, 0);
+    if subject.is_inclusive {
+        return inclusive_calls(&selected, &callees, |replica| {
+            subject.replicas.is_empty() || replicas.contains(&replica)
+        });
+    }
     let table = engine.fold(selected.range(), &SiteFold::new(selected.clone(), None, engine));
     let is_itself = subject.caller == Some(subject.operation);
     let is_subject = |site: &Site| match (*site, &callers) {
@@ -68,6 +76,31 @@ pub fn subject_calls(
             let (start, category) = (request.start, request.category);
             SubjectCall { start, time_ns: f64::from(call.time_ns), request: call.request, category }
         }));
+    }
+    calls.sort_by(|a, b| a.start.cmp(&b.start).then(a.time_ns.total_cmp(&b.time_ns)));
+    calls
+}
+
+/// The calls of some operations with their inclusive times, as [`subject_calls`].
+fn inclusive_calls(
+    selected: &Selected<'_>,
+    operations: &[OperationId],
+    is_on: impl Fn(ReplicaId) -> bool,
+) -> Vec<SubjectCall> {
+    let mut nodes_of: HashMap<usize, Vec<usize>> = HashMap::new();
+    let mut calls = Vec::new();
+    for (number, request) in (0..).zip(selected.range().iter()) {
+        if !request.is_complete() || !selected.includes(&request) {
+            continue;
+        }
+        let nodes = nodes_of.entry(request.structure()).or_insert_with(|| {
+            let is_subject = |node: &usize| operations.contains(&selected.operation(&request, *node));
+            (0..request.calls()).filter(is_subject).collect()
+        });
+        for &node in nodes.iter().filter(|node| is_on(selected.replica(&request, **node))) {
+            let time_ns = request.inclusive_time(node).ns() as f64;
+            calls.push(SubjectCall { start: request.start(), time_ns, request: number, category: 0 });
+        }
     }
     calls.sort_by(|a, b| a.start.cmp(&b.start).then(a.time_ns.total_cmp(&b.time_ns)));
     calls

@@ -59,6 +59,7 @@ fn calls(history: &History, slow: &SlowCalls, since: Timestamp, until: Timestamp
         operation: (&slow.operation.0, &slow.operation.1),
         caller: slow.caller.as_ref().map(|(service, operation)| (service.as_str(), operation.as_str())),
         replicas: &slow.replicas,
+        is_inclusive: false,
     };
     let population = Population { since, until, ..Population::all(&history.requests) };
     subject_calls(&population, &subject, LocalEngine::new(laggard_system::available_threads()))

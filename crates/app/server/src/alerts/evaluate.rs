@@ -182,6 +182,13 @@ impl Finding {
         self.behavior.iter().any(|change| change.kind == "errors")
     }
 
+    /// Whether it is slower because of the calls that it makes, which are more than before or new: its own time need not have changed.
+    pub fn makes_more_calls(&self) -> bool {
+        let is_of_more =
+            |change: &BehaviorChange| matches!(change.kind.as_str(), "more-calls" | "new-calls");
+        self.caller.is_none() && !self.is_failing() && self.behavior.iter().any(is_of_more)
+    }
+
     /// Whether it fails or returns early: what it does not do cannot be measured in time.
     pub fn is_failing(&self) -> bool {
         self.has_errors() || self.behavior.iter().any(is_of_missing)

@@ -316,7 +316,8 @@ fn requests_with_more_spans_are_incomplete_more_often() {
 fn the_time_between_an_operation_and_what_it_calls_is_found_by_the_operation_alone() {
     let requests = shop(0, 50, |_, _| Cart::Reads(1));
     let calls = |caller: Option<(&str, &str)>| {
-        let subject = Subject { operation: ("shop", "call-cart"), caller, replicas: &[] };
+        let subject =
+            Subject { operation: ("shop", "call-cart"), caller, replicas: &[], is_inclusive: false };
         subject_calls(&Population::all(&requests), &subject, LocalEngine::new(THREADS)).len()
     };
     assert_eq!((calls(Some(("shop", "call-cart"))), calls(Some(("shop", "buy"))), calls(None)), (50, 0, 0));

@@ -8,6 +8,8 @@
 //!
 //! Before, what more load explains is subtracted ([`load`](super::load)).
 //!
+//! Of an operation that makes more calls, or new ones, inclusive times are compared.
+//!
 //! What hits one call in twenty, such as lost packets, does not move the level. There, the calls beyond the usual tail are
 //! counted.
 

@@ -41,8 +41,8 @@ pub(super) fn is_confirmed(
     compared: Compared,
     engine: LocalEngine,
 ) -> bool {
-    // The only replica of an operation is in the list, too.
-    if finding.caller.is_some() || finding.is_against_peers {
+    // The only replica of an operation is in the list, too. Additional calls do not change the operation's own time.
+    if finding.caller.is_some() || finding.is_against_peers || finding.makes_more_calls() {
         return false;
     }
     let Some(service) = ServiceLevels::new(finding, requests, compared, engine) else { return false };

@@ -473,4 +473,6 @@ fn by_service(findings: impl IntoIterator<Item = Finding>) -> Vec<Finding> {
 }
 
 #[cfg(test)]
+mod more_calls_tests;
+#[cfg(test)]
 mod tests;

@@ -48,7 +48,8 @@ pub(super) fn recovery(
     Slow { since, evident_until, until, usual }: Slow,
     engine: LocalEngine,
 ) -> Option<Recovery> {
-    let factor = finding.factor?;
+    // Of additional calls, the factor is that of their number, which is not that of times.
+    let factor = if finding.makes_more_calls() { 1.0 } else { finding.factor? };
     let anywhere = Finding { replicas: Vec::new(), ..finding.clone() };
     let anywhere = |window: Window| calls(&anywhere, requests, window, engine);
     let calls = |window: Window| calls(finding, requests, window, engine);
@@ -213,6 +214,7 @@ pub(super) fn calls(
         operation: (&finding.service, &finding.operation),
         caller: caller.map(|caller| (caller.service.as_str(), caller.operation.as_str())),
         replicas: &finding.replicas,
+        is_inclusive: finding.makes_more_calls(),
     };
     let population = Population { since: window.since, until: window.until, ..Population::all(requests) };
     subject_calls(&population, &subject, engine)

@@ -15,7 +15,7 @@ const MINUTE_NS: i64 = 60_000_000_000;
 const MS: i64 = 1_000_000;
 
 /// Minutes after 2026-01-12T00:00:00Z.
-fn minute(at: i64) -> Timestamp {
+pub(super) fn minute(at: i64) -> Timestamp {
     Timestamp::from_unix_ns(1_768_176_000_000_000_000 + at * MINUTE_NS)
 }
 
@@ -85,7 +85,7 @@ fn requests_of(
     Arc::new(Requests::from_traces(ingest.finish(NonZeroUsize::MIN), NonZeroUsize::MIN))
 }
 
-fn detection() -> Detection {
+pub(super) fn detection() -> Detection {
     let usual = Detection::from_settings(&crate::AlertSettings::default());
     Detection { settings: EvaluationSettings { requests_min: 50, ..usual.settings }, ..usual }
 }
