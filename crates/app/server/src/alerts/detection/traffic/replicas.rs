@@ -30,8 +30,8 @@ const LAST_PART: usize = 3;
 /// Latest part in which a replica is without requests at least so often.
 const ABSENCE_LENGTH: usize = 60;
 const ABSENCES_MIN: usize = 2;
-/// Intervals before it in which none was.
-const ABSENCE_USUAL: usize = 120;
+/// Fewest intervals before it, in which none was: five minutes of a new system.
+const ABSENCE_USUAL: usize = 60;
 /// Probability that a running replica gets none of the requests in an interval.
 const ABSENCE_LEVEL: f64 = 1e-6;
 
@@ -305,6 +305,13 @@ mod tests {
         assert_eq!(found(&|interval| (20..30).contains(&interval)), None, "one restart");
         assert_eq!(found(&|interval| interval < 30), None, "it was removed");
         assert_eq!(found(&absent), None, "it was so before");
+        // A system that is eleven minutes old.
+        let new = calls(|own, interval| match interval {
+            130.. => 0,
+            _ if interval < 60 && absent(interval) => [15, 0, 15][own],
+            _ => 10,
+        });
+        assert!(new.interrupted(LATEST, at).is_some());
         // Where there are few calls, a replica is without any by chance.
         let few = calls(|own, interval| if interval < 60 && absent(interval) { [2, 0, 2][own] } else { 2 });
         assert!(few.interrupted(LATEST, at).is_none());
