@@ -184,8 +184,7 @@ impl Finding {
 
     /// Whether it is slower because of the calls that it makes, which are more than before or new: its own time need not have changed.
     pub fn makes_more_calls(&self) -> bool {
-        let is_of_more =
-            |change: &BehaviorChange| matches!(change.kind.as_str(), "more-calls" | "new-calls");
+        let is_of_more = |change: &BehaviorChange| matches!(change.kind.as_str(), "more-calls" | "new-calls");
         self.caller.is_none() && !self.is_failing() && self.behavior.iter().any(is_of_more)
     }
 
