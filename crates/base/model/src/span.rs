@@ -66,6 +66,10 @@ impl SpanKind {
             ("producer", SpanKind::Producer),
             ("consumer", SpanKind::Consumer),
         ];
+        // Most texts are exactly these names.
+        if let Some((_, kind)) = kinds.iter().find(|(name, _)| *name == bare) {
+            return Some(*kind);
+        }
         let is_name = bare.as_bytes().first().is_some_and(u8::is_ascii_alphabetic);
         if !is_name && let Ok(number) = bare.parse::<i64>() {
             return SpanKind::from_number(number);

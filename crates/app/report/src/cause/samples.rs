@@ -46,7 +46,7 @@ pub(super) fn elsewhere(report: &Report, changes: &ChangeReport) -> Option<Cause
     if lead.scope != Scope::Replicas {
         return None;
     }
-    let slow = slow_time(report, lead)?;
+    let slow = SlowTime::of(report, lead)?;
     let of_slow = CpuOfCalls::from_suspect(report, lead, changes)?;
     let is_slow = |server: &ServerChanges| lead.replicas.contains(&server.server);
     let machines = machines_of(&servers_of(lead, changes)).unwrap_or_default();
@@ -56,7 +56,7 @@ pub(super) fn elsewhere(report: &Report, changes: &ChangeReport) -> Option<Cause
         .iter()
         .filter(|server| !is_slow(server) && !machines.contains(server.server.as_str()));
     let others = others.filter_map(|server| {
-        let used = CoresUsed::since(&[server], slow.since, slow.until)?;
+        let used = CoresUsed::since(&[server], slow)?;
         let share = used.more / used.cores.max(f64::MIN_POSITIVE);
         let is_shown = used.more > ELSEWHERE_ERRORS * used.error
             && share >= ELSEWHERE_SHARE_MIN
@@ -76,11 +76,21 @@ pub(super) fn elsewhere(report: &Report, changes: &ChangeReport) -> Option<Cause
     Some(CauseEvidence { class: CauseClass::ForeignLoad, weight: 0.0, source: EvidenceSource::Samples, text })
 }
 
-/// The part of the window in which a suspect is slow: from its onset on, or all of it.
-fn slow_time(report: &Report, lead: &Suspect) -> Option<Window> {
-    let window = report.window?;
-    let since = report.onset_of(lead).map_or(window.since, |onset| onset.at.max(window.since));
-    Some(Window { since, ..window })
+/// The part of the window in which a suspect is slow.
+#[derive(Clone, Copy)]
+struct SlowTime {
+    /// Its onset, or the start of the window where it is unknown. It may be before the window.
+    onset: Timestamp,
+    since: Timestamp,
+    until: Timestamp,
+}
+
+impl SlowTime {
+    fn of(report: &Report, lead: &Suspect) -> Option<SlowTime> {
+        let Window { since, until } = report.window?;
+        let onset = report.onset_of(lead).map_or(since, |onset| onset.at);
+        Some(SlowTime { onset, since: onset.max(since), until })
+    }
 }
 
 pub(super) fn evidence(report: &Report, changes: &ChangeReport) -> Option<CauseEvidence> {
@@ -149,13 +159,13 @@ impl CpuOfCalls {
         lead: &Suspect,
         changes: &ChangeReport,
     ) -> Option<CpuOfCalls> {
-        let slow = slow_time(report, lead)?;
+        let slow = SlowTime::of(report, lead)?;
         let seconds = slow.until.since(slow.since).non_negative().map(|length| length.ns() as f64 / 1e9)?;
         let servers: Vec<&ServerChanges> = servers_of(lead, changes);
         if !servers.iter().all(|server| server.cores_known) {
             return None;
         }
-        let used = CoresUsed::since(&servers, slow.since, slow.until)?;
+        let used = CoresUsed::since(&servers, slow)?;
         let lost_ns: u64 = lead.affected.iter().map(|affected| affected.lost_ns).sum();
         Some(CpuOfCalls {
             lost: lost_ns as f64 / 1e9 / seconds.max(1.0),
@@ -174,7 +184,7 @@ impl CpuOfCalls {
         lead: &Suspect,
         changes: &ChangeReport,
     ) -> Option<CpuOfCalls> {
-        let slow = slow_time(report, lead)?;
+        let slow = SlowTime::of(report, lead)?;
         let machines = machines_of(&servers_of(lead, changes)).filter(|machines| !machines.is_empty())?;
         let mut all = CpuOfCalls::default();
         for machine in machines {
@@ -185,12 +195,12 @@ impl CpuOfCalls {
             if !own.iter().all(|server| server.cores_known) {
                 return None;
             }
-            let used = CoresUsed::since(&whole, slow.since, slow.until)?;
-            let more = used.more - CoresUsed::since(&own, slow.since, slow.until)?.more.max(0.0);
+            let used = CoresUsed::since(&whole, slow)?;
+            let more = used.more - CoresUsed::since(&own, slow)?.more.max(0.0);
             let is_full = used.busy >= FULL * used.cores
                 && more >= THEIRS * used.more
                 && more >= ELSEWHERE_SHARE_MIN * used.cores
-                && more > ELSEWHERE_ERRORS * used.error;
+                && more > VISIBLE * used.error;
             if !is_full {
                 return None;
             }
@@ -279,10 +289,11 @@ struct CoresUsed {
 impl CoresUsed {
     /// `None` where there are too few points. Servers come and go, and a release replaces all of them, so that few are up both before and
     /// since: they are compared as one.
-    fn since(servers: &[&ServerChanges], since: Timestamp, until: Timestamp) -> Option<CoresUsed> {
+    fn since(servers: &[&ServerChanges], slow: SlowTime) -> Option<CoresUsed> {
+        let SlowTime { onset, since, until } = slow;
         let (mut before, mut after) = (Vec::new(), Vec::new());
         for point in joint_points(servers) {
-            if point.end <= since {
+            if point.end <= onset {
                 before.push(point);
             } else if point.start >= since && point.start <= until {
                 after.push(point);

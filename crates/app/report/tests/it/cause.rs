@@ -177,6 +177,17 @@ fn servers_that_use_an_unknown_number_of_cores_may_fill_their_machine_themselves
 }
 
 #[test]
+fn samples_between_the_onset_and_a_later_window_are_not_of_the_time_before() {
+    let mut report = slow(all_replicas(), 1.0, &[]);
+    let changes = on_a_machine(&report, &[], 9.0);
+    let window = report.window.as_mut().unwrap();
+    let onset = window.since;
+    window.since = onset.plus(Nanos::from_secs(600));
+    report.suspects[0].onset = Some(Onset { at: onset, earliest: onset, latest: onset });
+    assert_eq!(conclude(&report, Some(&changes), None).unwrap().class, CauseClass::ForeignLoad);
+}
+
+#[test]
 fn the_machine_of_slow_replicas_is_no_other_server() {
     let on_one = slow(three_replicas(), 0.05, &["a"]);
     let changes = on_a_machine(&on_one, &[], 6.0);

@@ -130,7 +130,12 @@ impl<'a> RecordFields<'a> {
     #[inline]
     pub(crate) fn get(&self, index: usize) -> &'a str {
         let Some(range) = self.ranges.get(index) else { return "" };
-        self.text.get(range.start as usize..range.end as usize).unwrap_or("").trim_ascii()
+        let text = self.text.get(range.start as usize..range.end as usize).unwrap_or("");
+        match text.as_bytes() {
+            // Most fields have no spaces around them.
+            [first, .., last] if *first > b' ' && *last > b' ' => text,
+            _ => text.trim_ascii(),
+        }
     }
 
     /// All fields in order.
