@@ -4,12 +4,14 @@ import os
 import pwd
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 from control.folders import postgres_programs
 from control.processes import POSTGRES_USER
 from shop.layout import HOST, Layout
 
+READY_S = 60
 SETTINGS = {
     "listen_addresses": f"'{HOST}'",
     "shared_buffers": "'64MB'",
@@ -53,8 +55,18 @@ def command(layout: Layout) -> list[object]:
     return [programs() / "postgres", "-D", layout.data / "postgres"]
 
 
+def wait_until_ready(layout: Layout) -> None:
+    """The port is open before the database accepts connections."""
+    deadline = time.monotonic() + READY_S
+    while subprocess.run(["pg_isready", "--quiet", f"--host={HOST}", f"--port={layout.postgres}"]).returncode != 0:
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"postgres accepts no connections after {READY_S} s")
+        time.sleep(0.1)
+
+
 def fill(layout: Layout) -> None:
     """Creates the tables and their rows unless they exist."""
+    wait_until_ready(layout)
     if "bookstore" in sql(layout, "SELECT datname FROM pg_database", "postgres").split():
         return
     sql(layout, "CREATE DATABASE bookstore", "postgres")
