@@ -2,7 +2,8 @@
 
 use crate::present::diagnose::{evidence as phrases, headline};
 use crate::{
-    CauseClass, CauseEvidence, EvidenceSource, Report, Scope, Suspect, SuspectAttribute, names, numbers,
+    CauseClass, CauseEvidence, EvidenceSource, Report, Scope, Suspect, SuspectAttribute, SuspectEvent,
+    SystemEventKind, names, numbers,
 };
 use std::collections::BTreeMap;
 
@@ -12,6 +13,8 @@ const SAME_RATE: f64 = 1.25;
 const MOST: f64 = 0.9;
 /// From this number of slow operations on, their common replica is more likely the cause than any of them.
 const SEVERAL: u64 = 3;
+/// A version that has run for so long without being slow, seconds, is hardly slow by itself.
+const RAN_MIN_S: f64 = 60.0;
 /// Attributes of the request that describe its content.
 const OF_DATA: [&str; 3] = ["tenant", "account", "route"];
 
@@ -44,6 +47,17 @@ fn only_slow(lead: &Suspect) -> String {
 /// Whether never more than one replica is slow.
 pub(super) fn is_one_at_a_time(lead: &Suspect) -> bool {
     lead.replicas.len() == 1 || lead.in_succession
+}
+
+/// How long a version had run before a suspect became slow, seconds, if it was there clearly before.
+fn ran_before_onset_s(lead: &Suspect, version: &SuspectAttribute) -> Option<f64> {
+    let is_its_deployment = |event: &&SuspectEvent| {
+        event.event.kind == SystemEventKind::Deployment
+            && event.event.version.as_deref() == Some(version.value.as_str())
+            && version.service.as_ref().is_none_or(|service| *service == event.event.service)
+    };
+    let deployment = lead.events.iter().find(is_its_deployment)?;
+    Some(deployment.before_s).filter(|before_s| !deployment.is_within_onset && *before_s >= RAN_MIN_S)
 }
 
 #[derive(Default)]
@@ -113,7 +127,14 @@ impl Evidence {
             numbers::share(first.share)
         );
         if first.key == "version" {
-            self.add(CauseClass::Code, 4.0, text);
+            match ran_before_onset_s(lead, first) {
+                // All requests since then have it, so that it sets the slow ones apart whatever the reason.
+                Some(ran_s) => {
+                    let ran = numbers::time_float(ran_s * 1e9);
+                    self.add(CauseClass::Code, 2.0, format!("{text} It had run for {ran} before that."));
+                }
+                None => self.add(CauseClass::Code, 4.0, text),
+            }
         } else if OF_DATA.contains(&first.key.as_str()) {
             self.add(CauseClass::Data, 4.0, text);
         } else if ["zone", "host"].contains(&first.key.as_str()) {

@@ -228,6 +228,40 @@ fn cpu_that_requests_and_another_process_cannot_both_explain_is_a_contradiction(
 }
 
 #[test]
+fn a_version_that_was_fast_for_a_while_is_only_possibly_the_cause() {
+    let certainty = |before_s: f64| {
+        let mut report = slow(all_replicas(), 1.0, &[]);
+        let lead = &mut report.suspects[0];
+        lead.attributes.push(SuspectAttribute {
+            key: "version".to_owned(),
+            value: "1.0.1".to_owned(),
+            service: Some(lead.service.clone()),
+            requests_hit: 90,
+            requests: 95,
+            hit_share: 1.0,
+            share: 0.5,
+            factor: Some(3.0),
+            p_value: 1e-9,
+        });
+        let time = report.window.unwrap().since;
+        let event = SystemEvent::declared(SystemEventKind::Deployment, lead.service.clone(), time);
+        lead.events = vec![SuspectEvent {
+            event: SystemEvent { version: Some("1.0.1".to_owned()), ..event },
+            before_s,
+            is_within_onset: before_s < 1.0,
+            suspected_running: None,
+        }];
+        let cause = conclude(&report, None, None).unwrap();
+        (cause.class, cause.certainty, cause.evidence[0].text.clone())
+    };
+    let (class, at_once, _) = certainty(0.5);
+    assert_eq!((class, at_once), (CauseClass::Code, Certainty::Likely));
+    let (class, later, text) = certainty(111.0);
+    assert_eq!((class, later), (CauseClass::Code, Certainty::Possible));
+    assert!(text.ends_with("It had run for 111 s before that."), "{text}");
+}
+
+#[test]
 fn spans_alone_name_the_network_and_do_not_guess() {
     let report = against_baseline();
     let cause = conclude(&report, None, None).unwrap();
