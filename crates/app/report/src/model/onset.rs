@@ -20,7 +20,7 @@ impl Report {
     }
 
     /// The suspect's onset, or that of the only period in which it is slow.
-    pub(crate) fn onset_of(&self, suspect: &Suspect) -> Option<Onset> {
+    pub fn onset_of(&self, suspect: &Suspect) -> Option<Onset> {
         if suspect.onset.is_some() || !self.is_slow_in_periods(suspect) {
             return suspect.onset;
         }

@@ -147,7 +147,7 @@ impl Evidence<'_> {
             put_subject_first(finding, &mut report.suspects);
         }
         let lead = report.suspects.iter().find(|suspect| suspect.stands_out);
-        let onset = lead.and_then(|lead| Some(lead.onset.as_ref()?.at));
+        let onset = lead.and_then(|lead| report.onset_of(lead)).map(|onset| onset.at);
         let changes = self.changes(&report);
         let requests = waits::of_incident(self.recordings, incident);
         if requests.is_empty() && incident.state == IncidentState::Open {
