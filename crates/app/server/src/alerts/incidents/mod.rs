@@ -42,7 +42,7 @@ pub struct IncidentRecord {
     pub opened_ns: i64,
     /// When its last alert was resolved, by the server's clock.
     pub closed_ns: Option<i64>,
-    /// Since when, by the clocks of the data: the earliest of its alerts.
+    /// Since when, by the clocks of the data: the onset that its verdict states, else the earliest of its alerts.
     pub since_ns: i64,
     /// Ids of its alerts; the first one opened it and names it.
     pub alerts: Vec<String>,
