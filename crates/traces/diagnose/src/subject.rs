@@ -77,7 +77,7 @@ pub fn subject_calls(
             SubjectCall { start, time_ns: f64::from(call.time_ns), request: call.request, category }
         }));
     }
-    calls.sort_by(|a, b| a.start.cmp(&b.start).then(a.time_ns.total_cmp(&b.time_ns)));
+    sort(&mut calls);
     calls
 }
 
@@ -102,7 +102,7 @@ fn inclusive_calls(
             calls.push(SubjectCall { start: request.start(), time_ns, request: number, category: 0 });
         }
     }
-    calls.sort_by(|a, b| a.start.cmp(&b.start).then(a.time_ns.total_cmp(&b.time_ns)));
+    sort(&mut calls);
     calls
 }
 
@@ -130,10 +130,13 @@ pub fn service_calls(
             out.entry(key.operation.to_owned()).or_default().extend(calls);
         }
     }
-    for calls in out.values_mut() {
-        calls.sort_by(|a, b| a.start.cmp(&b.start).then(a.time_ns.total_cmp(&b.time_ns)));
-    }
+    out.values_mut().for_each(|calls| sort(calls));
     out
+}
+
+/// By the start of their request.
+fn sort(calls: &mut [SubjectCall]) {
+    calls.sort_by(|a, b| a.start.cmp(&b.start).then(a.time_ns.total_cmp(&b.time_ns)));
 }
 
 /// The operations of a service and name: one for each kind of span.
